@@ -7,7 +7,7 @@ from pathlib import Path
 from cmbuild.boards.board import Board
 from cmbuild.boards.link_script import fill
 from cmbuild.cache.folders import slug
-from cmbuild.toolchain.compile_commands import FILE, expected, merged
+from cmbuild.firmware.compile_commands import FILE, expected, merged
 from cmbuild.toolchain.toolchains import HOST, installed
 
 SKELETON = Path(__file__).parent / "skeleton"

@@ -14,11 +14,11 @@ from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, UnknownName, UsageError
 from cmbuild.files import check_input, check_output_folder, write
+from cmbuild.firmware.compile_commands import FILE as COMMANDS
 from cmbuild.paths import PROJECT, PYPROJECT, in_pyproject
 from cmbuild.projects.editor import SKELETON, editor_files
 from cmbuild.projects.project import is_file, is_name
 from cmbuild.strictfile import read_text
-from cmbuild.toolchain.compile_commands import FILE as COMMANDS
 from cmbuild.toolchain.toolchains import HOST
 from cmcompiler import zoo
 

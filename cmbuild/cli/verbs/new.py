@@ -42,9 +42,9 @@ def _for_editors(place: Path, board: Board) -> Iterator[Path]:
     """Writes the files of an editor that are missing beside the folder of boards."""
     from cmbuild.errors import CmbuildError
     from cmbuild.files import write
+    from cmbuild.firmware.compile_commands import FILE
     from cmbuild.projects.editor import editor_files
     from cmbuild.projects.project import find_project
-    from cmbuild.toolchain.compile_commands import FILE
 
     if place.name != "boards":
         return

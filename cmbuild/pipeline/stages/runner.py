@@ -14,6 +14,8 @@ from cmbuild.boards.memory import Memory, PartUse, RegionUse
 from cmbuild.cache.fingerprint import Value
 from cmbuild.cache.store import Entry
 from cmbuild.firmware.capacity import check_sizes
+from cmbuild.firmware.compile_commands import FILE as COMMANDS
+from cmbuild.firmware.compile_commands import exported
 from cmbuild.image.products import PRODUCTS
 from cmbuild.image.record import RECORD, ImageRecord
 from cmbuild.launchers.base import Launcher
@@ -31,8 +33,6 @@ from cmbuild.results import (
     PoolUse,
     RamUse,
 )
-from cmbuild.toolchain.compile_commands import FILE as COMMANDS
-from cmbuild.toolchain.compile_commands import exported
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
 SOURCES = ("cmake", "cortexm", "include", "libc", "runner")

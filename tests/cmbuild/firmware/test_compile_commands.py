@@ -13,7 +13,7 @@ from harness.commands import NETWORK, Commands
 
 from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
-from cmbuild.toolchain.compile_commands import FILE, expected, kernels, merged
+from cmbuild.firmware.compile_commands import FILE, expected, kernels, merged
 from cmcompiler.isa import Isa
 
 KERNELS = 30  # one of so many is compiled
