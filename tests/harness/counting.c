@@ -381,5 +381,6 @@ void cm_isa_rnn_step_s8(const int16_t *gates, const struct cm_gate_entry *table,
 
 void cm_isa_depthwise_s16(const struct cm_short_pixel *pixel)
 {
+    counts.macs += (int64_t)pixel->channels * pixel->height * pixel->width;
     counts.outputs += pixel->channels;
 }
