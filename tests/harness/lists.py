@@ -28,6 +28,7 @@ from cmcompiler import zoo
 from cmcompiler.decode.registry import operators
 from cmcompiler.tflite.operators import PREFIX
 from harness.package_calls import table as package_calls
+from harness.predictions import table as predictions
 from harness.second_opinion import loops
 from harness.sources import ROOT, torch_users
 
@@ -95,6 +96,10 @@ def calls_of_packages() -> str:
     return _table(*package_calls())
 
 
+def prediction_errors() -> str:
+    return _table(*predictions())
+
+
 def boards() -> str:
     rows = []
     for file in sorted((ROOT / "boards").glob("*/board.toml")):
@@ -160,6 +165,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "zoo": zoo_models,
     "boards": boards,
     "calls-of-packages": calls_of_packages,
+    "prediction-errors": prediction_errors,
     "launchers": launchers,
     "flash-methods": flash_methods,
     "toolchains": toolchains,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 import pytest
 from harness.examples import single
-from harness.sources import ROOT
+from harness.predictions import RUNS, differences, work_of
 
 from cmbuild.catalog import find_board
 from cmbuild.sizing.prediction import known_costs, predict, work_by_kernel
@@ -22,9 +19,6 @@ from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
 
 CORES = known_costs().cores
-RUNS = json.loads((ROOT / "benchmarks" / "recorded_runs.json").read_text())
-"""Cycles of models on the simulator and their work by kernel, by core."""
-
 CLOSE = 15
 """Percent."""
 
@@ -32,17 +26,10 @@ CLOSE = 15
 @pytest.mark.parametrize("cpu", CORES)
 def test_recorded_runs_are_predicted_within_the_error_that_is_told(cpu: str) -> None:
     costs = CORES[cpu]
-    errors = {
-        model: 100 * abs((costs.cycles(work_of(run)) or 0) / run["cycles"] - 1)
-        for model, run in RUNS[cpu].items()
-    }
+    errors = [100 * abs(each) for each in differences(cpu).values()]
     assert len(errors) >= 7
-    assert max(errors.values()) <= CLOSE
-    assert costs.error_percent - 1 < max(errors.values()) <= costs.error_percent
-
-
-def work_of(run: dict[str, Any]) -> dict[str, Work]:
-    return {kernel: Work(**counts) for kernel, counts in run["work"].items()}
+    assert max(errors) <= CLOSE
+    assert costs.error_percent - 1 < max(errors) <= costs.error_percent
 
 
 def convolution(width: int, channels: int) -> Graph:
