@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,8 @@ class DepthwiseArguments(Arguments):
     """Bands of output rows, in portions of columns: kernels/depthwise_conv2d.c."""
 
     c_name = "cm_depthwise_conv2d"
+    channel_bytes: ClassVar[int] = 1
+    """Bytes of a channel's element, of images and of outputs."""
 
     input: ImageRows
     output: ImageRows
@@ -69,14 +71,18 @@ class DepthwiseArguments(Arguments):
         width, columns = self.output.width, items(self.chunk, units)
         bands = min(self.bands, columns // width) or 1
         parts = -(-rows // (self.band * bands)) * -(-width // columns) * self.output.batch
-        return Work(portions=parts, columns=parts * self.output.channels)
+        return Work(portions=parts, columns=parts * self.channels)
+
+    @property
+    def channels(self) -> int:
+        return self.output.channels // self.channel_bytes
 
     def in_bands(self, rows: int) -> DepthwiseArguments:
         return replace(self, band=min(self.band, rows))
 
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
         """Vectors lie along the channels."""
-        pixels, channels = self.output.pixels, filled(self.output.channels, lanes)
+        pixels, channels = self.output.pixels, filled(self.channels, lanes)
         return Work(
             macs=macs,
             filled=pixels * channels * self.window.area,
@@ -85,6 +91,13 @@ class DepthwiseArguments(Arguments):
             pixels=pixels,
             clipped=self.window.clipped(self.output),
         )
+
+
+@dataclass(frozen=True)
+class ShortBandArguments(DepthwiseArguments):
+    """Bands of rows of int16 images; channels are bytes."""
+
+    channel_bytes = 2
 
 
 DEPTHWISE16 = Microkernel("depthwise_s16", dsp=True, mve=True)
@@ -281,7 +294,9 @@ class DepthwiseConv2d(Convolution):
             return RowCall(self._pixels_call(inputs, outputs), {inputs[0]: self.window.rows})
         # The weights hold the limits.
         values = ConvolutionValues(0, 0, 0, 0, 0)
-        call = scheme_call(scheme, inputs, outputs, op.window, values=values)
+        call = scheme_call(
+            scheme, inputs, outputs, op.window, values=values, form=ShortBandArguments
+        )
         return RowCall(call, {inputs[0]: op.window.rows}, scheme.band)
 
     def _pixels_call(self, inputs: Tensors, outputs: Tensors) -> KernelCall:

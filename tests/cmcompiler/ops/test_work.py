@@ -261,7 +261,7 @@ def stated(
         return
     if isinstance(arguments, DepthwiseArguments):
         pixels = arguments.output.batch * rows * arguments.output.width
-        yield "outputs", counts.outputs, pixels * arguments.output.channels
+        yield "outputs", counts.outputs, pixels * arguments.channels
         # How the columns of a band are divided is the microkernel's.
         columns = items(arguments.chunk, 1 << 10)
         whole = arguments.division(rows, 1 << 10).portions
