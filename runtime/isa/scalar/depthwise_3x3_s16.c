@@ -7,7 +7,7 @@
 
 enum { TAPS = 9, SLOTS = 12 };
 
-/* One channel; places: see scaled(). */
+/* One channel; places: as cm_scale_places() takes them. */
 struct filter {
     int32_t bias, multiplier, places;
     int8_t weights[SLOTS];
@@ -72,12 +72,6 @@ static void convolve_pixel(const struct cm_depthwise *d, const struct cm_short_r
     cm_scalar_convolve_nine_shorts(&pixel, out);
 }
 #else
-/* requantize_s64 for sums of 32 bits. */
-static int32_t scaled(const struct filter *filter, int32_t sum)
-{
-    return cm_scale_short(sum, filter->multiplier, -filter->places - 2);
-}
-
 static void convolve_pixel(const struct cm_depthwise *d, const struct cm_short_range *range,
                            const int8_t *const *taps, int8_t *out)
 {
@@ -89,7 +83,8 @@ static void convolve_pixel(const struct cm_depthwise *d, const struct cm_short_r
             const int16_t *tap = (const int16_t *)(const void *)(taps[i] + at);
             sum += (uint32_t)(*tap * filter->weights[i]);
         }
-        *results++ = (int16_t)cm_clamp(scaled(filter, (int32_t)sum), range->minimum, range->maximum);
+        const int32_t scaled = cm_scale_places((int32_t)sum, filter->multiplier, filter->places);
+        *results++ = (int16_t)cm_clamp(scaled, range->minimum, range->maximum);
     }
 }
 #endif

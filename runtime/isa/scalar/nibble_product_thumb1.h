@@ -61,19 +61,11 @@
     "adds r7, r7, r4\n" \
     "stm r0!, {r6, r7}\n"
 
-#define NIBBLE_ENTER \
-    "push {r4-r7, lr}\n" \
-    "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
-    "push {r0, r4-r7}\n" \
-    "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
+#define NIBBLE_SUMS "ldr r0, [sp, #4]\n"
+#define NIBBLE_CLEAR_AGAIN "movs r4, #0\n" "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
+#define NIBBLE_CLEAR NIBBLE_CLEAR_AGAIN "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
 #define NIBBLE_START "stm r0!, {r4-r7}\n"
 #define NIBBLE_MASK "movs r5, #15\n" "lsls r4, r5, #16\n" "orrs r5, r4\n"
-#define NIBBLE_CLEAR "movs r4, #0\n" "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
-#define NIBBLE_AGAIN "b 1b\n"
-#define NIBBLE_LEAVE \
-    "pop {r0, r4-r7}\n" \
-    "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n" \
-    "pop {r4-r7, pc}\n"
 /* clang-format on */
 
 #endif

@@ -44,15 +44,11 @@
     "add.w r9, r9, " sum ", lsr #16\n" \
     "strd r8, r9, [r0], #8\n"
 
-#define NIBBLE_ENTER \
-    "push {r4-r11, lr}\n" \
-    "push {r0}\n" \
-    "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
+#define NIBBLE_SUMS "ldr r0, [sp, #4]\n"
+#define NIBBLE_CLEAR "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
+#define NIBBLE_CLEAR_AGAIN NIBBLE_CLEAR
 #define NIBBLE_START "stm r0!, {r4-r7}\n"
 #define NIBBLE_MASK "mov r11, #0x000f000f\n"
-#define NIBBLE_CLEAR "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
-#define NIBBLE_AGAIN "b.w 1b\n"
-#define NIBBLE_LEAVE "add sp, #4\n" "pop {r4-r11, pc}\n"
 /* clang-format on */
 
 #endif

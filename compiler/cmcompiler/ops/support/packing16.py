@@ -94,8 +94,12 @@ class Filters16:
 
     def workspace(self, isa: Isa) -> int:
         """Bytes of workspace that the microkernel needs."""
-        words = -(-self.weights.shape[1] // 2)
-        return 8 + 8 * words if self._provider(isa) is Isa.DSP else 0
+        depth: int = self.weights.shape[1]
+        if not self.is_short:
+            return 0
+        return {Isa.SCALAR: 4 * depth, Isa.DSP: 8 + 8 * -(-depth // 2), Isa.MVE: 0}[
+            self._provider(isa)
+        ]
 
     def _provider(self, isa: Isa) -> Isa:
         return self.microkernel.provider(isa)
@@ -110,15 +114,15 @@ class Filters16:
             return self._start + self._paired(channels, reduced(multipliers), shifts)
         if self._provider(isa) is Isa.MVE:
             return self._start + self._in_chunks(channels, reduced(multipliers), shifts)
+        if self.is_short:
+            return self._start + self._raised(channels, reduced(multipliers), shifts)
         parts = [
-            self.bias[channels].astype("<i4" if self.is_short else "<i8"),
+            self.bias[channels].astype("<i8"),
             (reduced(multipliers) if self.requantize.is_long else multipliers).astype("<i4"),
             shifts,
             self.weights[channels],
         ]
-        blocks = [part.reshape(count // COLUMNS, COLUMNS, -1) for part in parts]
-        blocks[3] = blocks[3].swapaxes(1, 2)
-        return self._start + _joined(blocks)
+        return self._start + _depth_by_depth(parts)
 
     @property
     def _start(self) -> bytes:
@@ -175,6 +179,16 @@ class Filters16:
         parts = [starts.astype("<i4"), words, multipliers.astype("<i2"), factors.astype("<i4")]
         return _joined([part.reshape(len(channels) // COLUMNS, -1) for part in parts])
 
+    def _raised(self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array) -> bytes:
+        """Blocks of four channels without SIMD: biases, scales, weights plus 128 depth by depth.
+
+        The biases are less 2^15 times the sum of weights, as activations are raised by that.
+        """
+        raised = self.bias[channels] - (self.weights[channels].sum(axis=1, dtype=np.int64) << 15)
+        heads = [wrap32(raised), multipliers, -shifts.astype(np.int64) - 2]
+        weights = self.weights[channels].view(np.uint8) ^ np.uint8(128)
+        return _depth_by_depth([*(head.astype("<i4") for head in heads), weights])
+
     def _in_chunks(
         self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array
     ) -> bytes:
@@ -199,6 +213,12 @@ def in_pairs(weights: Int8Array) -> npt.NDArray[np.int16]:
     pairs: npt.NDArray[np.int16]
     pairs = np.stack([columns[:, :, :2], columns[:, :, 1:]], axis=1).reshape(-1, 12)
     return pairs
+
+
+def _depth_by_depth(parts: Sequence[npt.NDArray[Any]]) -> bytes:
+    """Blocks of channels: heads, and the weights, which are the last part."""
+    *heads, weights = (part.reshape(len(part) // COLUMNS, COLUMNS, -1) for part in parts)
+    return _joined([*heads, weights.swapaxes(1, 2)])
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]]) -> bytes:
