@@ -1,6 +1,6 @@
-/* int16 rows by int8 weights with MVE, of sums that fit 32 bits: two rows by four columns at a time. Weights
-   are widened as they are loaded. Rescaling is requantize_s64 for such sums: VMULH by the multiplier in the
-   upper half of a word, VRSHL by the rest of the shift. */
+/* int16 rows by int8 weights with MVE, of sums that fit 32 bits: two rows by four columns at a time,
+   or one row by eight. Weights are widened as they are loaded. Rescaling is requantize_s64 for such sums:
+   VMULH by the multiplier in the upper half of a word, VRSHL by the rest of the shift. */
 #include "cmrt/isa.h"
 #include "cmrt/short_output.h"
 #include "deep_loop.h"
@@ -8,6 +8,7 @@
 #include <arm_mve.h>
 
 enum {
+    LEAST_CHUNKS = 2,
     LEAST_DEPTH = CHUNK + 1, /* bytes, of a loop of two chunks */
     MOST_ROWS = 2 * 0xffff,
     MOST_STRIDE = 0xffff - 7
@@ -89,6 +90,63 @@ void cm_mve_multiply_short(const struct cm_gemm *gemm, product_loop *loop);
     NEXT_COLUMN \
     NEXT_ROW
 
+/* Eight depths of a row and of two blocks of four columns. 17 instructions of four bytes. */
+#define MULTIPLY_ROW \
+    "vldrh.16 q0, [r5], #16\n" \
+    "vldrb.s16 q1, [r1], #32\n" \
+    "vmladava.s16 r0, q0, q1\n" \
+    "vldrb.s16 q2, [r1, #-24]\n" \
+    "vmladava.s16 r2, q0, q2\n" \
+    "vldrb.s16 q1, [r1, #-16]\n" \
+    "vmladava.s16 r4, q0, q1\n" \
+    "vldrb.s16 q2, [r1, #-8]\n" \
+    "vmladava.s16 r6, q0, q2\n" \
+    "vldrb.s16 q1, [r3], #32\n" \
+    "vmladava.s16 r8, q0, q1\n" \
+    "vldrb.s16 q2, [r3, #-24]\n" \
+    "vmladava.s16 r10, q0, q2\n" \
+    "vldrb.s16 q1, [r3, #-16]\n" \
+    "vmladava.s16 r12, q0, q1\n" \
+    "vldrb.s16 q2, [r3, #-8]\n" \
+    "vmladava.s16 lr, q0, q2\n"
+
+/* Sums of both blocks; the first turn of eight chunks begins within if their number is no multiple of that. */
+void cm_mve_multiply_short_row(int32_t *sums, const int8_t *first, const int8_t *second, const int16_t *row,
+                               int32_t chunks);
+__asm(CM_ASM_FUNCTION(cm_mve_multiply_short_row)
+      "push {r0, r4-r11, lr}\n"
+      "ldr r9, [sp, #40]\n"
+      "mov r5, r3\n"
+      "mov r3, r2\n"
+      "rsb r7, r9, #0\n"
+      "and r7, r7, #7\n"
+      "add r9, #7\n"
+      "lsr r9, r9, #3\n"
+      "movs r0, #68\n"
+      "mul r7, r7, r0\n"
+      "adr.w r0, 1f\n"
+      "add r7, r0\n"
+      "orr r7, r7, #1\n"
+      "movs r0, #0\n"
+      "movs r2, #0\n"
+      "movs r4, #0\n"
+      "movs r6, #0\n"
+      "mov r8, r0\n"
+      "mov r10, r0\n"
+      "mov r12, r0\n"
+      "mov lr, r0\n"
+      "bx r7\n"
+      ".p2align 2\n"
+      "1:\n"
+      MULTIPLY_ROW MULTIPLY_ROW MULTIPLY_ROW MULTIPLY_ROW
+      MULTIPLY_ROW MULTIPLY_ROW MULTIPLY_ROW MULTIPLY_ROW
+      "subs r9, #1\n"
+      "bne.w 1b\n"
+      "ldr r7, [sp], #4\n"
+      "stm r7, {r0, r2, r4, r6, r8, r10, r12, lr}\n"
+      "pop {r4-r11, pc}\n"
+      CM_ASM_END);
+
 PRODUCT_ENTRY(cm_mve_multiply_short, cm_mve_start_short_product);
 DEEP_LOOP(cm_mve_multiply_short_loop, FINISH_AND_START);
 /* clang-format on */
@@ -108,6 +166,49 @@ void cm_mve_start_short_product(struct product *product, const struct cm_gemm *g
     vstrhq_u16(product->offsets, vaddq_u16(vldrhq_u16(product->offsets), blocks > 0 ? column : last_column));
 }
 
+/* A block of four columns: their weights follow, eight depths of each in turn. */
+struct columns {
+    int32_t bias[COLUMNS], multiplier[COLUMNS], shift[COLUMNS];
+};
+
+/* Outputs of the first `count` columns of a block. */
+static void store(int16_t *out, const struct columns *columns, const int32_t *sums, int32_t count,
+                  const struct cm_short_range *range)
+{
+    int32x4_t scaled = vaddq_s32(vldrwq_s32(sums), vldrwq_s32(columns->bias));
+    scaled = vmulhq_s32(scaled, vldrwq_s32(columns->multiplier));
+    scaled = vrshlq_s32(scaled, vldrwq_s32(columns->shift));
+    scaled = vmaxq_s32(scaled, vdupq_n_s32(range->minimum));
+    scaled = vminq_s32(scaled, vdupq_n_s32(range->maximum));
+    vstrhq_p_s32(out, scaled, vctp32q((uint32_t)count));
+}
+
+/* One row, by two blocks of columns at a time; an odd last one twice. */
+static void multiply_row(const struct cm_gemm *gemm, const struct cm_short_range *range)
+{
+    enum { DEPTHS = 8 };
+    const int32_t chunks = (gemm->depth / (int32_t)sizeof(int16_t) + DEPTHS - 1) / DEPTHS;
+    const int32_t whole = chunks < LEAST_CHUNKS ? LEAST_CHUNKS : chunks;
+    const int8_t *packed = (const int8_t *)(range + 1);
+    int16_t *out = (int16_t *)(void *)gemm->out;
+    for (int32_t left = gemm->columns / (int32_t)sizeof(int16_t); left > 0; left -= 2 * COLUMNS) {
+        const int16_t *row = (const int16_t *)(const void *)gemm->lhs;
+        const struct columns *first = (const void *)packed, *second = first;
+        packed = (const int8_t *)(first + 1) + whole * COLUMNS * DEPTHS;
+        if (left > COLUMNS) {
+            second = (const void *)packed;
+            packed = (const int8_t *)(second + 1) + whole * COLUMNS * DEPTHS;
+        }
+        int32_t sums[2 * COLUMNS];
+        cm_mve_multiply_short_row(sums, (const int8_t *)(first + 1), (const int8_t *)(second + 1), row,
+                                  chunks);
+        store(out, first, sums, left, range);
+        if (left > COLUMNS)
+            store(out + COLUMNS, second, sums + COLUMNS, left - COLUMNS, range);
+        out += 2 * COLUMNS;
+    }
+}
+
 /* Outputs of a row above the maximum become it. */
 static void limit(int16_t *out, int32_t count, int32_t maximum)
 {
@@ -125,6 +226,10 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
     const struct cm_short_range *range = gemm->weights;
     const int32_t most = gemm->out_stride <= MOST_STRIDE ? MOST_ROWS : 1;
     struct cm_gemm part = *gemm;
+    if (gemm->rows == 1) {
+        multiply_row(gemm, range);
+        return;
+    }
     part.weights = range + 1;
     part.columns = gemm->columns / (int32_t)sizeof(int16_t);
     part.depth = gemm->depth > LEAST_DEPTH ? gemm->depth : LEAST_DEPTH;

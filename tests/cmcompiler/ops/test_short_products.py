@@ -19,6 +19,7 @@ from cmcompiler.ops.support.window import Window
 SHAPES = [
     *((rows, depth, columns) for rows in (1, 2, 3) for depth in (1, 2, 7) for columns in (1, 4, 6)),
     *((4, depth, 8) for depth in (4, 31, 32, 33, 63, 130)),
+    *((1, depth, columns) for depth in (8, 9, 17, 31, 64, 100, 135) for columns in (4, 9, 16)),
     (5, 511, 5),
 ]
 LIMITS = (INT16, Range16(0, 20000), Range16(0, 32767), Range16(-9000, 32767))

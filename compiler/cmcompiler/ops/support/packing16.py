@@ -185,9 +185,9 @@ class Filters16:
         The biases are less 2^15 times the sum of weights, as activations are raised by that.
         """
         raised = self.bias[channels] - (self.weights[channels].sum(axis=1, dtype=np.int64) << 15)
-        heads = [wrap32(raised), multipliers, -shifts.astype(np.int64) - 2]
-        weights = self.weights[channels].view(np.uint8) ^ np.uint8(128)
-        return _depth_by_depth([*(head.astype("<i4") for head in heads), weights])
+        heads = (wrap32(raised), multipliers, -shifts.astype(np.int64) - 2)
+        words: list[npt.NDArray[Any]] = [np.asarray(head).astype("<i4") for head in heads]
+        return _depth_by_depth([*words, self.weights[channels].view(np.uint8) ^ np.uint8(128)])
 
     def _in_chunks(
         self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array
