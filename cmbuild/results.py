@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity, FloatUse
 from cmbuild.boards.memory import RegionUse
 from cmbuild.cycles.results import Cycles
+from cmbuild.display.fields import screen_only
 from cmbuild.display.tables import HtmlTable
 
 if TYPE_CHECKING:
@@ -328,15 +329,15 @@ class RunResult(HtmlTable):
     warnings: tuple[str, ...]
     lacking: tuple[str, ...]
     float: FloatUse
-    has_fpu: bool
-    instructions: Instructions
-    cycles: Cycles | None
-    uncounted: str | None
+    has_fpu: bool = field(metadata=screen_only())
     macs: int
     whole_macs: int
+    instructions: Instructions
+    cycles: Cycles | None
+    uncounted: str | None = field(metadata=screen_only())
     layers: tuple[PlacedLayer, ...]
     memory: MemoryUse
-    folder: Path
+    folder: Path = field(metadata=screen_only())
     artifacts: Mapping[str, Path]
 
 
@@ -371,7 +372,7 @@ class BuildResult(HtmlTable):
     inputs: tuple[PortResult, ...]
     outputs: tuple[PortResult, ...]
     float: FloatUse
-    has_fpu: bool
+    has_fpu: bool = field(metadata=screen_only())
     macs: int
     whole_macs: int
     memory: MemoryUse
@@ -422,7 +423,7 @@ class PackageResult(HtmlTable):
     inputs: tuple[PortResult, ...]
     outputs: tuple[PortResult, ...]
     float: FloatUse
-    has_fpu: bool
+    has_fpu: bool = field(metadata=screen_only())
     constant_bytes: int
     arena_bytes: int
     footprint: Footprint

@@ -4,36 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.text import Text
 
-from cmbuild.accuracy import FloatUse
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.floats import float_lines
 from cmbuild.report.screen import memory_lines, port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import BuildResult, MemoryUse, PortResult, WeightsResult
+from cmbuild.results import BuildResult
 
-
-class BuildDocument(ResultDocument):
-    """`memory.ram.stack` is null: how much of the reserved stack is used is known after a run."""
-
-    model: str
-    board: str
-    target: str
-    isa: str
-    weights: WeightsResult
-    inputs: tuple[PortResult, ...]
-    outputs: tuple[PortResult, ...]
-    float: FloatUse
-    macs: int
-    whole_macs: int
-    memory: MemoryUse
-    steps: tuple[StepDocument, ...]
-    artifacts: dict[str, Path]
+BuildDocument = document_of(
+    BuildResult,
+    "`memory.ram.stack` is null: how much of the reserved stack is used is known after a run.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +38,5 @@ class BuildReport:
         ]
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[StepOutcome]) -> BuildDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> ResultDocument:
         return BuildDocument.of(self.result, steps)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, create_model
 
-from cmbuild.accuracy import Accuracy, Fidelity, FloatUse
-from cmbuild.cycles.results import Cycles
+from cmbuild.display.fields import SCREEN_ONLY
 from cmbuild.errors import CmbuildError
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.pipeline.layers import PlacedLayer
-from cmbuild.results import Instructions, MemoryUse, OutputResult, PortResult, Score, WeightsResult
 
 
 class Document(BaseModel):
@@ -69,36 +66,24 @@ class ResultDocument(Document):
         return cls(**same | {"steps": tuple(map(StepDocument.of, steps))} | others)
 
 
-class RunDocument(ResultDocument):
-    """`cmbuild run`; `error`, `hint` and `exit_code` are present only if it failed."""
+def document_of(
+    result: type, text: str = "", *, types: Sequence[type] = (), **instead: Mapping[str, Any]
+) -> type[ResultDocument]:
+    """The document of a verb: the fields of its result, and the steps, before artifacts.
 
-    model: str
-    board: str
-    target: str
-    isa: str
-    executor: str
-    launcher: str
-    machine: str
-    verified: bool
-    faithful: bool | None
-    rule: str
-    samples: int
-    mismatches: int
-    first_difference: str | None
-    weights: WeightsResult
-    inputs: tuple[PortResult, ...]
-    outputs: tuple[OutputResult, ...]
-    top: tuple[Score, ...]
-    accuracy: Accuracy | None
-    fidelity: Fidelity | None
-    warnings: tuple[str, ...]
-    lacking: tuple[str, ...]
-    float: FloatUse
-    macs: int
-    whole_macs: int
-    instructions: Instructions
-    cycles: Cycles | None
-    layers: tuple[PlacedLayer, ...]
-    memory: MemoryUse
-    steps: tuple[StepDocument, ...]
-    artifacts: dict[str, Path]
+    Args:
+        result: a dataclass; fields with metadata SCREEN_ONLY are left out.
+        text: the document's description.
+        types: in the fields' types, which the module of the result imports for type checkers alone.
+        instead: by a field's name, what the document has in its place: types of keys.
+    """
+    hints = get_type_hints(result, localns={each.__name__: each for each in types})
+    keys: dict[str, Any] = {}
+    for each in fields(result):
+        if not each.metadata.get(SCREEN_ONLY):
+            keys |= instead.get(each.name, {each.name: hints[each.name]})
+    last = {"artifacts": keys.pop("artifacts")} if "artifacts" in keys else {}
+    keys |= {"steps": tuple[StepDocument, ...], **last}
+    name = f"{result.__name__.removesuffix('Result')}Document"
+    definitions: dict[str, Any] = {key: (kind, ...) for key, kind in keys.items()}
+    return create_model(name, __base__=ResultDocument, __doc__=text or None, **definitions)

@@ -11,27 +11,17 @@ from rich.text import Text
 from cmbuild.accuracy import EvalResult, EvalRow, LayerCost
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
-from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.faithfulness import verdict_lines
 from cmbuild.report.fidelity import basis_text, decibels, noise, worst_element
 from cmbuild.text import percent, plural, rate
-from cmcompiler.frontend.sample_origin import SampleOrigin
 
 _LAYERS = 12  # rows of the table of layers
 
 
-class EvalDocument(ResultDocument):
-    model: str
-    board: str | None
-    samples: int
-    inputs: SampleOrigin
-    detail: str
-    sequence: int | None
-    forms: tuple[EvalRow, ...]
-    faithful: bool | None
-    layers: tuple[LayerCost, ...]
-    warnings: tuple[str, ...]
-    steps: tuple[StepDocument, ...]
+EvalDocument = document_of(
+    EvalResult, forms={"forms": tuple[EvalRow, ...], "faithful": bool | None}, faithfulness={}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +45,7 @@ class EvalReport:
             lines += [Text(), *map(Text, _layers(result.layers))]
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[StepOutcome]) -> EvalDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> ResultDocument:
         check = self.result.faithfulness
         return EvalDocument.of(
             self.result, steps, faithful=None if check is None else check.faithful

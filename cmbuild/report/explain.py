@@ -10,26 +10,12 @@ from rich.text import Text
 from cmbuild.cycles.explanation import TimedInstruction
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.pipeline.explaining import ExplainResult, PlacedBlock
-from cmbuild.pipeline.layers import PlacedLayer
 from cmbuild.report import text
-from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.repeats import repeats
 from cmbuild.text import count
 
-
-class ExplainDocument(ResultDocument):
-    """`cmbuild explain`; `op` counts from 1."""
-
-    model: str
-    board: str
-    provenance: str
-    op: int
-    ops: int
-    layer: PlacedLayer
-    cycles: int
-    share: float
-    blocks: tuple[PlacedBlock, ...]
-    steps: tuple[StepDocument, ...]
+ExplainDocument = document_of(ExplainResult, "`cmbuild explain`; `op` counts from 1.")
 
 
 _LEAST_REASON = 8  # columns that a reason needs
@@ -62,7 +48,7 @@ class ExplainReport:
             room -= len(block)
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[StepOutcome]) -> ExplainDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> ResultDocument:
         return ExplainDocument.of(self.result, steps)
 
     def _head(self) -> Iterator[Text]:

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.text import LABEL, entry
 from cmbuild.results import FlashResult
 
-
-class FlashDocument(ResultDocument):
-    """`place` is null for a dry run; `actions` are in words what was done, or would be;
-    `confirmed` is the port at which the image responded, or null, and `doubt` says why.
-    """
-
-    model: str
-    board: str
-    method: str
-    dry_run: bool
-    actions: tuple[str, ...]
-    place: str | None
-    confirmed: str | None
-    doubt: str | None
-    identity: str
-    steps: tuple[StepDocument, ...]
-    artifacts: dict[str, Path]
+FlashDocument = document_of(
+    FlashResult,
+    "`place` is null for a dry run; `actions` are in words what was done, or would be;\n"
+    "`confirmed` is the port at which the image responded, or null, and `doubt` says why.",
+    method={"method": str, "dry_run": bool},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +45,5 @@ class FlashReport:
                 )
         return Text("\n".join([*lines, entry("identity", result.identity)]))
 
-    def document(self, steps: Sequence[StepOutcome]) -> FlashDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> ResultDocument:
         return FlashDocument.of(self.result, steps, dry_run=self.result.place is None)

@@ -7,33 +7,19 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from cmbuild.accuracy import FloatUse
 from cmbuild.packaging.footprint import Footprint
 from cmbuild.pipeline.events import StepOutcome
-from cmbuild.report.documents import ResultDocument, StepDocument
+from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.floats import float_lines
 from cmbuild.report.screen import port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import PackageResult, PortResult, WeightsResult
+from cmbuild.results import PackageResult
 from cmbuild.text import plural, size
 
-
-class PackageDocument(ResultDocument):
-    model: str
-    target: str
-    isa: str
-    identity: str
-    samples: int
-    weights: WeightsResult
-    inputs: tuple[PortResult, ...]
-    outputs: tuple[PortResult, ...]
-    float: FloatUse
-    constant_bytes: int
-    arena_bytes: int
-    footprint: Footprint
-    steps: tuple[StepDocument, ...]
-    artifacts: dict[str, str]
+PackageDocument = document_of(
+    PackageResult, types=[Footprint], folder={"artifacts": dict[str, str]}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +40,7 @@ class PackageReport:
         ]
         return Text("\n").join(lines)
 
-    def document(self, steps: Sequence[StepOutcome]) -> PackageDocument:
+    def document(self, steps: Sequence[StepOutcome]) -> ResultDocument:
         return PackageDocument.of(
             self.result, steps, artifacts={"package": str(self.result.folder)}
         )

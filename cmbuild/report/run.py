@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from cmbuild.pipeline.events import StepOutcome
-    from cmbuild.report.documents import RunDocument
+    from cmbuild.report.documents import ResultDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class RunReport:
 
         return screen(self.result, self.by_layer)
 
-    def document(self, steps: Sequence[StepOutcome]) -> RunDocument:
-        from cmbuild.report.documents import RunDocument
+    def document(self, steps: Sequence[StepOutcome]) -> ResultDocument:
+        from cmbuild.report.run_document import RunDocument
 
         check = self.result.verification
         return RunDocument.of(

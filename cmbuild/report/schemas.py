@@ -26,7 +26,7 @@ from cmbuild.report.chips import ChipsDocument
 from cmbuild.report.compare import CompareDocument
 from cmbuild.report.conformance import ConformanceDocument
 from cmbuild.report.doctor import DoctorDocument
-from cmbuild.report.documents import Document, ErrorDocument, RunDocument
+from cmbuild.report.documents import Document, ErrorDocument
 from cmbuild.report.eval import EvalDocument
 from cmbuild.report.explain import ExplainDocument
 from cmbuild.report.export import ExportDocument
@@ -35,6 +35,7 @@ from cmbuild.report.flash import FlashDocument
 from cmbuild.report.init import InitDocument
 from cmbuild.report.models import ModelsDocument
 from cmbuild.report.package import PackageDocument
+from cmbuild.report.run_document import RunDocument
 from cmbuild.report.west import WestDocument
 
 DOCUMENTS: Mapping[str, tuple[type[Document], ...]] = {

@@ -1,0 +1,23 @@
+"""The JSON document of a run."""
+
+from __future__ import annotations
+
+from cmbuild.pipeline.layers import PlacedLayer
+from cmbuild.report.documents import document_of
+from cmbuild.results import RunResult, Score
+
+RunDocument = document_of(
+    RunResult,
+    "`cmbuild run`; `error`, `hint` and `exit_code` are present only if it failed.",
+    types=[PlacedLayer],
+    verification={
+        "verified": bool,
+        "faithful": bool | None,
+        "rule": str,
+        "samples": int,
+        "mismatches": int,
+        "first_difference": str | None,
+    },
+    best={"top": tuple[Score, ...]},
+    faithfulness={},
+)
