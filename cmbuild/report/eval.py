@@ -68,7 +68,11 @@ def _forms(rows: Sequence[EvalRow], samples: int) -> Iterator[str]:
         title = "worst element"
     elif compared is not None and compared.outputs[0].is_integer:
         title = "output equals float's"
-    yield text.table(("", "accuracy", "SNR", title), cells)
+    # A figure that no form has, such as SNR without a float model, gets no column.
+    columns = zip(("form", "accuracy", "SNR", title), *cells, strict=True)
+    (_, *forms), *figures = (column for column in columns if any(column[1:]))
+    header = ("", *(name for name, *_ in figures))
+    yield text.table(header, list(zip(forms, *(each for _, *each in figures), strict=True)))
 
 
 def _answers(row: EvalRow, samples: int) -> str:
