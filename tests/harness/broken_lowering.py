@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import traceback
+import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +14,10 @@ import torch
 from torch import Tensor
 from torch.export import ExportedProgram
 from torch.fx import Node
+
+from cmcompiler.errors import CompilerError
+from cmcompiler.frontend.intermediates import Note
+from cmcompiler.frontend.lowering import Lowered
 
 _QPARAMS = ("input_qparams", "output_qparams")
 
@@ -29,41 +36,112 @@ class Damage:
     spot: str
 
 
+@dataclass(frozen=True)
+class Judged:
+    """
+    Attributes:
+        verdict: on the broken program; `refused` if there is none.
+    """
+
+    damage: Damage
+    verdict: str
+
+
+REFUSED = "refused"
+
+
+def judged(
+    lower: Callable[[Note], Lowered], judge: Callable[[Lowered], str], every: int = 1
+) -> list[Judged]:
+    """The verdict on each damage that could be done to what each pass made.
+
+    Each is done in a fork of this process, which goes on with the lowering from that pass on: what
+    comes before is most of the time.
+
+    Args:
+        every: one of so many damages, evenly among all.
+    """
+    forks = _Forks(every)
+    try:
+        lowered = lower(forks)
+        verdict = judge(lowered) if forks.is_child else ""
+    except (CompilerError, ValueError, RuntimeError):
+        if not forks.is_child:
+            raise
+        verdict = REFUSED
+    except BaseException:
+        if not forks.is_child:
+            raise
+        verdict = traceback.format_exc()
+    if forks.is_child:
+        forks.end(verdict)
+    return forks.results
+
+
 @dataclass
-class Stages:
-    """A `Note` for the lowering: which damages could be done to what each pass made.
+class _Forks:
+    """A `Note` for the lowering that tries each damage in a fork.
 
     Attributes:
-        damage: to do; None to do none.
         most: damages of one kind: a stage, an operator and a spot of it.
     """
 
-    damage: Damage | None = None
+    every: int
     most: int = 1
-    damages: list[Damage] = field(default_factory=list)
+    results: list[Judged] = field(default_factory=list)
+    _count: int = 0
+    _pipe: int | None = None
     _before: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     _kinds: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
+    @property
+    def is_child(self) -> bool:
+        return self._pipe is not None
+
     def __call__(self, stage: str, program: ExportedProgram) -> None:
-        if stage == "executorch":
+        if stage == "executorch" or self.is_child:
             return
         after = {node.name: _spots(node, program) for node in program.graph.nodes}
-        if self._before:
-            for node in program.graph.nodes:
-                self._add(stage, node, after[node.name])
-        self._before = after
-        if self.damage is not None and self.damage.stage == stage:
-            _spoil(program, self.damage)
+        known, self._before = self._before, after
+        for node in program.graph.nodes if known else ():
+            for damage in self._damages(stage, node, known.get(node.name), after[node.name]):
+                self._count += 1
+                if self._count % self.every == 0:
+                    self._try(damage, program)
+                if self.is_child:
+                    return
 
-    def _add(self, stage: str, node: Node, spots: Mapping[str, str]) -> None:
-        known = self._before.get(node.name)
+    def _damages(
+        self, stage: str, node: Node, known: Mapping[str, str] | None, spots: Mapping[str, str]
+    ) -> Iterator[Damage]:
         for spot, value in spots.items():
             if known is None and "qparams" in spot:
                 continue  # of the node that this one takes the place of
             kind = stage, _role(node), spot
             if (known or {}).get(spot) != value and self._kinds[kind] < self.most:
                 self._kinds[kind] += 1
-                self.damages.append(Damage(stage, node.name, spot))
+                yield Damage(stage, node.name, spot)
+
+    def _try(self, damage: Damage, program: ExportedProgram) -> None:
+        reader, writer = os.pipe()
+        with warnings.catch_warnings():
+            # The threads of torch have nothing to do meanwhile.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            self._pipe = writer
+            torch.set_num_threads(1)
+            _spoil(program, damage)
+            return
+        os.close(writer)
+        with os.fdopen(reader) as pipe:
+            self.results.append(Judged(damage, pipe.read()))
+        os.waitpid(child, 0)
+
+    def end(self, verdict: str) -> None:
+        assert self._pipe is not None
+        os.write(self._pipe, verdict.encode())
+        os._exit(0)
 
 
 def _role(node: Node) -> str:

@@ -32,6 +32,9 @@ TARGET = Target.parse("cortex-m55")
 REFUSED = (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError)
 """What references raise for parameters that no reader would let pass."""
 
+NEAREST = 0.5 + 1e-5
+"""Steps. A table with a tie rounded down is as right as one with it rounded up."""
+
 
 @dataclass(frozen=True, eq=False)
 class Exported:
@@ -85,7 +88,7 @@ class Exported:
             for sample in self.samples[:samples]:
                 inputs = tuple(channels_last(torch.from_numpy(array)) for array in sample)
                 comparison.add(sample, inputs)
-        return list(comparison.layers())
+        return comparison.layers()
 
     def results(self, graph: Graph, samples: int = 2) -> list[Array] | None:
         """The outputs and states of a graph; None if the reference refuses it."""

@@ -10,9 +10,8 @@ from cmcompiler.importer.boundary import is_movement, moved
 from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.cast import Cast
-from cmcompiler.ops.change_scale import ChangeScale
+from cmcompiler.ops.change_scale import ChangeBytes, ChangeScale
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.affine import EVERY
@@ -48,7 +47,7 @@ def _joined(source: Tensor, real: Op, quantize: Quantize) -> Op | None:
     if quantize.dtype == np.int8 and source.dtype.itemsize == 1:
         with np.errstate(all="ignore"):
             (table,) = quantize.reference(*real.reference(EVERY.view(source.dtype)))
-        return Activation(table.tobytes(), name=ChangeScale.label)
+        return ChangeBytes(table.tobytes())
     if quantize.dtype not in (np.int8, np.int16):
         return None
     zero_point = real.zero_point if isinstance(real, Dequantize) else 0

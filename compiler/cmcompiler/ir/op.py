@@ -37,7 +37,7 @@ __all__ = [
     "ALIGN",
     "DRAIN",
     "FEED",
-    "LONG_SUM",
+    "NEAR_ROUNDING",
     "ONE_ROUNDING",
     "OUTSIDE",
     "TILES",
@@ -69,11 +69,11 @@ __all__ = [
 Array: TypeAlias = npt.NDArray[Any]
 Tensors: TypeAlias = tuple[Tensor, ...]
 
-ONE_ROUNDING = 0.55
-"""Steps: half of one, and what multipliers of 32 bits add to that."""
+ONE_ROUNDING = 0.5
+"""Steps: half of one; multipliers of 32 bits add nothing that counts."""
 
-LONG_SUM = 0.8
-"""Steps of a sum over many elements, whose factor is a multiplier of 32 bits."""
+NEAR_ROUNDING = 0.55
+"""Steps of a function in integers that is near the real one before it is rounded."""
 
 
 FEED, DRAIN = "feed", "drain"
@@ -260,12 +260,12 @@ class Op(ABC):
     transcendental: ClassVar[bool] = False
     """Computes exponentials, sines or the like in float, which every runtime rounds its own way."""
 
-    error_steps: ClassVar[float] = ONE_ROUNDING
+    error_steps: ClassVar[float] = NEAR_ROUNDING
     """Largest difference from exact arithmetic on the same inputs: in steps of a quantised result,
     in 2e-5 of the largest element of a float one. Nothing for ops that only move or choose.
     """
 
-    fine_error_steps: ClassVar[float] = ONE_ROUNDING
+    fine_error_steps: ClassVar[float] = NEAR_ROUNDING
     """For int16 results, whose steps may be finer than the arithmetic that makes them."""
 
     @property

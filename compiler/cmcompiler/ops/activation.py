@@ -11,7 +11,16 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.channels import ChannelRule
 from cmcompiler.ir.layout import Int32, Place
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, RowCall, Tensors
+from cmcompiler.ir.op import (
+    ONE_ROUNDING,
+    Address,
+    Array,
+    KernelCall,
+    Op,
+    Packed,
+    RowCall,
+    Tensors,
+)
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.rows import element_rows
 from cmcompiler.ir.work import Arguments
@@ -48,6 +57,7 @@ class Activation(Op):
 
     label = "activation"
     in_place = frozenset({0})
+    error_steps = ONE_ROUNDING
 
     table: bytes
     dtype: np.dtype[Any] = INT8

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Int32, Place
-from cmcompiler.ir.op import Array, KernelCall, Packed, Tensors
+from cmcompiler.ir.op import ONE_ROUNDING, Array, KernelCall, Packed, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY, Affine, find_affine
 from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
@@ -122,6 +122,15 @@ class Add(Pair):
     @property
     def element(self) -> np.dtype[Any]:  # type: ignore[override]
         return self.range.element
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        """Both operands are rounded, and their sum before it is shifted."""
+        return ONE_ROUNDING + 2.0 ** (self.output.shift + 1)
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return self.error_steps
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = self.broadcast(inputs)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.layout import Int32, Place
-from cmcompiler.ir.op import Address, KernelCall, RowCall, Tensors
+from cmcompiler.ir.op import ONE_ROUNDING, Address, KernelCall, RowCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import INT8
 from cmcompiler.ops.support.pooling import Pool2d, PoolArguments, read_window
@@ -56,6 +56,7 @@ class AvgPool2d(Pool2d):
     """
 
     label = "avg_pool2d"
+    error_steps = fine_error_steps = ONE_ROUNDING
     kernel = "avg_pool2d_s8"
     microkernel = AVG_WINDOW
     form = AvgPoolArguments

@@ -16,7 +16,7 @@ from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_output
-from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.requantize import Requantize, rounding_steps
 from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING, reduced
 
 MATMUL = Microkernel("matmul_s8", mve=True)
@@ -82,6 +82,10 @@ class BatchMatmul(Op):
     @property
     def element(self) -> np.dtype[Any]:  # type: ignore[override]
         return self.requantize.range.element
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        return rounding_steps(self.requantize.shifts)
 
     @property
     def fine_error_steps(self) -> float:  # type: ignore[override]

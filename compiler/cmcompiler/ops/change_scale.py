@@ -15,6 +15,7 @@ from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors
 from cmcompiler.ir.rows import element_rows
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
+from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.element_channels import function_rule
 
@@ -53,6 +54,7 @@ class ChangeScale(Op):
     """
 
     label = "requantize"
+    error_steps = fine_error_steps = 0.0
     in_place = frozenset({0})
 
     dtype: np.dtype[Any]
@@ -122,3 +124,12 @@ class ChangeScale(Op):
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)
         return element_rows(call, inputs[0], outputs[0])
+
+
+@dataclass(frozen=True)
+class ChangeBytes(Activation):
+    """A quantize of the numbers that single bytes stand for, for each byte."""
+
+    error_steps = fine_error_steps = 0.0
+
+    name: str = ChangeScale.label

@@ -11,10 +11,11 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import INLINE, Int32
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import LONG_SUM, Array, KernelCall, Op, Tensors
+from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
+from cmcompiler.ops.support.requantize import rounding_steps
 from cmcompiler.ops.support.running import RunningRows
 
 MOST_ADDENDS = 1 << 22
@@ -45,7 +46,6 @@ class QuantizedCumsum(Op):
     """
 
     label = "cumsum"
-    error_steps = LONG_SUM
     element = np.dtype(np.int8)
 
     source: Strided
@@ -53,6 +53,10 @@ class QuantizedCumsum(Op):
     zero_point: int
     rescale: Rescale
     shape: tuple[int, ...]
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        return rounding_steps([self.rescale.shift])
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         x = self.source.read(inputs[0]).astype(np.int32) - np.int32(self.zero_point)

@@ -13,7 +13,6 @@ from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.channels import ChannelRule, Numbers
 from cmcompiler.ir.layout import Int32, Place, Struct
 from cmcompiler.ir.op import (
-    LONG_SUM,
     Address,
     Array,
     KernelCall,
@@ -27,7 +26,7 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
-from cmcompiler.ops.support.requantize import Range
+from cmcompiler.ops.support.requantize import Range, rounding_steps
 from cmcompiler.ops.support.row_sums import ADD_ROWS, RowSums, RowSumsArguments, accumulate
 
 MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
@@ -102,7 +101,6 @@ class QuantizedSum(Op):
     """
 
     label = "sum"
-    error_steps = fine_error_steps = LONG_SUM
 
     outer: int
     members: int
@@ -116,6 +114,14 @@ class QuantizedSum(Op):
     @property
     def element(self) -> np.dtype[Any]:  # type: ignore[override]
         return self.range.element
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        return rounding_steps([self.output.shift])
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return self.error_steps
 
     @property
     def turned(self) -> QuantizedSum:

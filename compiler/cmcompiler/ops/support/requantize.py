@@ -68,11 +68,11 @@ def rounding_steps(shifts: Iterable[int]) -> float:
     The first one is half a step before the shift to the right, which is much of one after a shift
     by few bits.
     """
-    return max([ONE_ROUNDING, *map(_rounding_steps, shifts)])
+    return max(map(_rounding_steps, shifts))
 
 
 def _rounding_steps(shift: int) -> float:
-    return 0.5 + (2.0 ** (shift - 1) if shift < 0 else 0.0)
+    return ONE_ROUNDING + (2.0 ** (shift - 1) if shift < 0 else 0.0)
 
 
 class Rounding(IntEnum):
@@ -176,7 +176,7 @@ class Requantize:
         units = (multiplier * 2.0 ** (shift - 31) for multiplier, shift in channels)
         roundings = map(_rounding_steps, self.shifts)
         steps = (rounding + unit / 2 for rounding, unit in zip(roundings, units, strict=True))
-        return max([ONE_ROUNDING, *steps])
+        return max(steps)
 
     def __call__(self, accumulators: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
         """Outputs for accumulators of shape […, channels], kept modulo 2^32."""
