@@ -102,12 +102,16 @@ def check(
             results = resolution.run_on((*inputs, *kept))
             decisions.add(resolution.exact, made)
             kept = results[1] if kept else kept
+    layers = comparison.layers()
+    if not all(layer.faithful for layer in layers):
+        finer = LayerComparison(graph, pairing, real, is_double=True)
+        layers = comparison.layers(_errors(finer, zip(taken, arranged, strict=True)))
     rewritten = None
     if outputs is not None and real.rewritten is not None:
         known = arranged[: min(map(len, outputs), default=0)]
         rewritten = rewriting_error(real.rewritten, real.states, known, outputs)
     return ProgramFidelity(
-        layers=tuple(comparison.layers()),
+        layers=tuple(layers),
         unpaired=pairing.unpaired,
         samples=len(taken),
         resolutions=tuple(sorted(resolution.layers(), key=lambda layer: layer.snr_db)),
@@ -115,6 +119,20 @@ def check(
         rewritten=rewritten,
         flipped=tuple(sorted(decisions.flipped(), key=lambda each: -each.share)),
     )
+
+
+def _errors(
+    comparison: LayerComparison, runs: Iterable[tuple[Sequence[Array], tuple[Tensor, ...]]]
+) -> list[LayerError]:
+    """Errors in double precision; none where operators do not know it."""
+    try:
+        with torch.no_grad():
+            for arrays, inputs in runs:
+                comparison.add(arrays, inputs)
+    except Exception:  # users' own operators raise anything
+        _log.info("not compared in double precision", exc_info=True)
+        return []
+    return comparison.errors()
 
 
 def _number(graph: Graph, most: int) -> int:
@@ -140,9 +158,12 @@ class LayerComparison:
 
     Args:
         graph: of the program.
+        is_double: the float graph computes in double precision.
     """
 
-    def __init__(self, graph: Graph, pairing: Pairing, real: FloatGraph) -> None:
+    def __init__(
+        self, graph: Graph, pairing: Pairing, real: FloatGraph, *, is_double: bool = False
+    ) -> None:
         self._graph = graph
         self._pairs = pairing.pairs
         self._wanted = {each.tensor for each in pairing.pairs}
@@ -152,7 +173,7 @@ class LayerComparison:
         self._inputs = [LayerErrors(each) for each in pairing.inputs]
         self._wanted.update(each.tensor for each in pairing.inputs)
         self._outputs = {each.held.index: LayerErrors(each) for each in pairing.outputs}
-        self._run = ForcedRun(real.graph, self._report)
+        self._run = ForcedRun(real.graph, self._report, is_double=is_double)
         self._sources = _sources_of_states(real)
         self._held: tuple[Tensor, ...] = real.states
         self._states: Sequence[Array] | None = None
@@ -208,15 +229,28 @@ class LayerComparison:
         errors = parts.setdefault(pair.part, LayerErrors(pair))
         errors.add(exact, made, before, step)
 
-    def layers(self) -> Iterator[LayerError]:
-        """The program's layers; besides, inputs that are not rounded as their range says, and
-        outputs that are not what the last layers hold.
-        """
+    def errors(self) -> list[LayerError]:
+        """Those of the program's layers, then of its inputs and outputs."""
+        layers = []
         for each in self._pairs:
             whole, *parts = (errors.layer() for errors in self._errors[each.node].values())
-            yield whole.worst(parts)
-        ports = (errors.layer() for errors in (*self._inputs, *self._outputs.values()))
-        yield from (layer for layer in ports if not layer.faithful)
+            layers.append(whole.worst(parts))
+        return layers + [each.layer() for each in (*self._inputs, *self._outputs.values())]
+
+    def layers(self, finer: Sequence[LayerError] = ()) -> list[LayerError]:
+        """The program's layers; besides, inputs that are not rounded as their range says, and
+        outputs that are not what the last layers hold.
+
+        Args:
+            finer: errors beside the float graph in double precision. Where numbers of any size
+                cancel out, sums in single precision are off by more than a bound has room for.
+        """
+        errors = self.errors()
+        if finer:
+            pairs = zip(errors, finer, strict=True)
+            errors = [min(pair, key=lambda error: error.used) for pair in pairs]
+        count = len(self._pairs)
+        return errors[:count] + [port for port in errors[count:] if not port.faithful]
 
     def stalled(self) -> Iterator[StalledState]:
         for parts in self._errors.values():

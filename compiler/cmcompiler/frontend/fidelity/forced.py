@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch._ops import OpOverload
 from torch.fx import GraphModule, Interpreter, Node
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
+from cmcompiler.frontend.fidelity.double import single_rounding, widened
 from cmcompiler.frontend.fidelity.pairing import StepRange, ValuePair
 from cmcompiler.frontend.fidelity.parts import LayerPart
 from cmcompiler.frontend.fidelity.turns import layer_of, turn_by_turn
@@ -20,6 +22,9 @@ from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.simulation import rounded
 from cmcompiler.ops.attention import Weighing
 from cmcompiler.ops.support.recurrence import Turns
+
+_SINGLE_STEP = 64.0
+"""Step of an operator in single precision, in roundings of its operands: of long sums."""
 
 Report = Callable[[ValuePair, Tensor, Array, Tensor | None], None]
 """Sees what the float graph computes, and what the program has there; the step of each element,
@@ -89,11 +94,15 @@ class ForcedRun(RoundedWeights):
 
     So errors do not add up, and a run checks every layer. What the program has no value for is
     rounded as its range says.
+
+    Args:
+        is_double: in double precision, as far as the graph's operators know it.
     """
 
-    def __init__(self, prepared: GraphModule, report: Report) -> None:
+    def __init__(self, prepared: GraphModule, report: Report, *, is_double: bool = False) -> None:
         super().__init__(prepared)
         self._report = report
+        self._is_double = is_double
         self._values: Mapping[Node, MadeValue] = {}
         self._layers: dict[Node, MadeValue] = {}
         self._steps: dict[Node, Tensor] = {}
@@ -119,15 +128,27 @@ class ForcedRun(RoundedWeights):
             return result
         if isinstance(made.parts, Weighing) and n.target in WEIGHED:
             self._weigh(n, made, made.parts)
-        self._report(made.pair, result, made.array, self._steps.get(n))
+        step = self._steps.get(n)
+        if self._is_double and made.pair.range is None and made.array.dtype.kind == "f":
+            step = self._single_step(n, result)
+        self._report(made.pair, result, made.array, step)
         return real(made.array, made.pair.range).to(result.dtype).reshape(result.shape)
 
     def _computed(self, n: Node) -> Any:
         if n.op == "call_module":
-            return self.observed(n)
-        if n in self._layers:
-            return self._walked(n, self._layers[n])
-        return super().run_node(n)
+            result = self.observed(n)
+        elif n in self._layers:
+            result = self._walked(n, self._layers[n])
+        else:
+            result = super().run_node(n)
+        return widened(result) if self._is_double else result
+
+    def _single_step(self, n: Node, exact: Tensor) -> Tensor:
+        """The step of an operator in single precision."""
+        if n.op != "call_function":
+            return torch.tensor(0.0)
+        arguments = self.fetch_args_kwargs_from_env(n)
+        return _SINGLE_STEP * single_rounding(n.target, exact, arguments)  # type: ignore[arg-type]
 
     def _range(self, operand: Any) -> StepRange | None:
         """The range of what a node reads, if it has one."""

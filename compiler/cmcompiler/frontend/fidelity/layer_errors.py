@@ -58,14 +58,14 @@ class LayerErrors:
             computed: by the float graph.
             made: by the program.
             before: the same in the previous run, of a state.
-            step: of each element, if it is not that of the range.
+            step: of each element, if it is not that of the range; the least of a float result.
         """
         exact = computed.detach().double()
         output = real(made, self.pair.range).double().reshape(exact.shape)
         if not exact.numel():
             return
         expected = self._clamped(exact)
-        steps = self._step(exact, made) if step is None else step
+        steps = self._steps(exact, made, step)
         errors = torch.where(output == expected, 0.0, (output - expected) / steps)
         # No integer stands for what is not a number, as 0 / 0, and none for x / 0.
         is_unknown = expected.isnan()
@@ -101,13 +101,14 @@ class LayerErrors:
             self._clipped += float((beyond & near).sum())
         return exact.clamp(least, largest)
 
-    def _step(self, exact: Tensor, made: Array) -> float:
+    def _steps(self, exact: Tensor, made: Array, step: Tensor | None) -> Tensor | float:
         if self.pair.range is not None:
-            return self.pair.range.scale
+            return self.pair.range.scale if step is None else step
         if made.dtype.kind in "iub":
             return 1.0
         sizes = exact[exact.isfinite()].abs()
-        return max(float(sizes.max()) if sizes.numel() else 0.0, 1e-30) * FLOAT_STEP
+        least = max(float(sizes.max()) if sizes.numel() else 0.0, 1e-30) * FLOAT_STEP
+        return least if step is None else step.clamp(min=least)
 
     def _add_mean(self, exact: Tensor, errors: Tensor) -> None:
         """Adds errors inside the range, and where between two steps the exact numbers lie."""

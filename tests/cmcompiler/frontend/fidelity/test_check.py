@@ -131,3 +131,41 @@ def test_divisions_and_stacks_have_counterparts() -> None:
 def test_turns_count_for_more_than_their_results(recurrent: Exported, monkeypatch) -> None:
     monkeypatch.setattr(checking, "_ELEMENTS", 4000)
     assert recurrent.check().samples == 1
+
+
+class Barometer(nn.Module):
+    """Channels far from zero, as of sensors, whose offset is taken away in the first layer."""
+
+    def __init__(self, offset: float, first: nn.Module) -> None:
+        super().__init__()
+        self.norm, self.first = nn.BatchNorm1d(16), first
+        self.norm.running_mean.fill_(offset)
+        self.norm.running_var.fill_(9.0)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.first(self.norm(x)).relu()
+
+
+@pytest.mark.parametrize("first", [nn.Linear(16, 8), nn.Conv1d(16, 8, 3)])
+def test_large_numbers_that_cancel_out_are_faithful(first: nn.Module) -> None:
+    torch.manual_seed(0)
+    shape = (32, 16) if isinstance(first, nn.Linear) else (1, 16, 32)
+    samples = [(torch.randn(shape) * 3 + 30_000,) for _ in range(4)]
+    exported = Exported.of(Barometer(30_000, first).eval(), samples)
+    fidelity = exported.check()
+    assert (fidelity.faithful, fidelity.rewritten) == (True, None)
+    other = replace(exported, outputs=tuple(stack * 1.05 for stack in exported.outputs))
+    assert other.check().rewritten is not None
+
+
+def test_norms_of_numbers_far_from_zero_are_faithful() -> None:
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 8, 64) * 3 + 1000,) for _ in range(4)]
+    layer = nn.GroupNorm(2, 8).eval()
+    exported = Exported.of(layer, samples)
+    fidelity = exported.check()
+    assert fidelity.faithful
+    assert [each.node for each in fidelity.layers] == ["group_norm_1"]
+    with torch.no_grad():
+        next(exported.quantized.real.graph.parameters()).mul_(1.005)
+    assert exported.check().faithful is False
