@@ -49,6 +49,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.joined_operands",
     "cmcompiler.frontend.joined_outputs",
     "cmcompiler.frontend.layouts",
+    "cmcompiler.frontend.lean_passes",
     "cmcompiler.frontend.lowering",
     "cmcompiler.frontend.meters",
     "cmcompiler.frontend.narrow_weights",

@@ -59,6 +59,9 @@ def serve(place: Path, key: str = "", idle: float = IDLE_SECONDS) -> None:
         new.rename(place)
         # Clients wait from here on, and an export names what is missing better.
         with suppress(ImportError):
+            from cmcompiler.frontend.late_imports import delay
+
+            delay()
             for name in _MODULES:
                 import_module(name)
         server = _Server(listener, key, idle)

@@ -25,6 +25,7 @@ from cmcompiler.frontend.float_model import float_module
 from cmcompiler.frontend.holdout import Holdout
 from cmcompiler.frontend.intermediates import Intermediates, Note, ignore
 from cmcompiler.frontend.job import ExportJob, ExportRecord
+from cmcompiler.frontend.late_imports import delay
 from cmcompiler.frontend.model import Model, Task
 from cmcompiler.frontend.outputs import MOST, ModelOutputs, run_on
 from cmcompiler.frontend.quantized import Quantized
@@ -84,6 +85,7 @@ class Exporter:
         seconds: dict[str, float] = {}
         with quiet(not self.verbose), _missing_packages():
             with self._timed("import", seconds):
+                delay()
                 import torch
 
                 # Sums depend on the number of threads, and weights and ranges depend on sums.

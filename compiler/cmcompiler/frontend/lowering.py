@@ -14,6 +14,7 @@ from torch.fx import GraphModule
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.call_sites import instruction_nodes
 from cmcompiler.frontend.intermediates import Note, ignore
+from cmcompiler.frontend.lean_passes import lean_passes
 from cmcompiler.frontend.passes.channel_linears import LowerChannelLinears
 from cmcompiler.frontend.passes.clamp_fusion import FuseClamps
 from cmcompiler.frontend.passes.hardsigmoid_fusion import FuseHardsigmoids
@@ -56,10 +57,10 @@ def lower_with_nodes(quantized: Quantized, target: Target, note: Note = ignore) 
         Unsupported: a model that ExecuTorch or its Cortex-M passes cannot take.
     """
     config = backend.edge_compile_config()
-    with unsupported("ExecuTorch"):
+    with unsupported("ExecuTorch"), lean_passes():
         edge = to_edge(quantized.program, compile_config=config).exported_program()
     note("edge", edge)
-    with unsupported("ExecuTorch's Cortex-M backend"):
+    with unsupported("ExecuTorch's Cortex-M backend"), lean_passes():
         cortex_m = backend.to_cortex_m(
             edge,
             target,

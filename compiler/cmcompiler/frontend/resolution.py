@@ -207,5 +207,6 @@ def _powers(exact: Any, other: Any) -> Pair | None:
         return 0.0, 0.0
     known = torch.isfinite(exact)
     # Of what is not finite, as of a quotient by a divisor that was rounded to 0, nothing is left.
-    real, coarse = exact[known].double(), other[known].double().nan_to_num(0.0, 0.0, 0.0)
+    real = exact.double().where(known, 0.0)
+    coarse = other.double().nan_to_num(0.0, 0.0, 0.0).where(known, 0.0)
     return float(real.square().sum()), float((real - coarse).square().sum())

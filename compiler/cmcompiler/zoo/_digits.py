@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.frontend.images import ImageInput
-from cmcompiler.zoo import Data
+from cmcompiler.zoo import Data, _scikit_learn
 
 if TYPE_CHECKING:
     import torch
@@ -36,14 +36,13 @@ class _Digits:
 def _split(image: ImageInput, seed: int) -> tuple[_Digits, _Digits]:
     """Training and held-out digits, in a seeded order."""
     from PIL import Image
-    from sklearn.datasets import load_digits
 
-    digits = load_digits()
-    order = np.random.default_rng(seed).permutation(len(digits.images))
+    pixels, digits = _scikit_learn.handwritten_digits()
+    order = np.random.default_rng(seed).permutation(len(pixels))
     # The data set's pixels range from 0 to 16.
-    pictures = [Image.fromarray(np.uint8(digits.images[index] * (255 / 16))) for index in order]
+    pictures = [Image.fromarray(np.uint8(pixels[index] * (255 / 16))) for index in order]
     images = np.concatenate([image.cut(picture, (0, 0, 8, 8)) for picture in pictures])
-    labels = digits.target[order].astype(np.int64)
+    labels = digits[order].astype(np.int64)
     training = _Digits(images[_HELD_OUT:], labels[_HELD_OUT:])
     return training, _Digits(images[:_HELD_OUT], labels[:_HELD_OUT])
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from cmcompiler.frontend.images import ImageInput
-from cmcompiler.zoo import Data
+from cmcompiler.zoo import Data, _scikit_learn
 
 _CALIBRATION, _SAMPLES = 16, 8
 
 
 def photographs(image: ImageInput, seed: int) -> Data:
     """Seeded square crops at least half a photograph high, every other one mirrored."""
-    from PIL import Image
     from PIL.ImageOps import mirror
-    from sklearn.datasets import load_sample_images
 
-    pictures = [Image.fromarray(pixels) for pixels in load_sample_images().images]
+    pictures = _scikit_learn.photographs()
     random = np.random.default_rng(seed)
     pieces = []
     for index in range(_CALIBRATION + _SAMPLES):

@@ -9,7 +9,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.sensitivity import snr
-from cmcompiler.frontend.simulation import Simulation
+from cmcompiler.frontend.simulation import Simulation, rounded
 
 
 def prepare():
@@ -65,3 +65,22 @@ def test_ranges_without_tails():
         assert whole[0] <= least < largest < whole[1]
         inside = each.histogram[: int((largest - each.least) / (each.largest - each.least) * 2048)]
         assert 0.85 < float(inside.sum() / each.histogram.sum()) < 0.95
+
+
+def test_values_are_rounded_as_torch_rounds_them():
+    torch.manual_seed(1)
+    for scale, zero_point in [(0.0371, -7), (2.0**-20, 127), (1.5, -128), (1 / 255, 0)]:
+        observer = _Fixed(scale, zero_point)
+        value = torch.cat([torch.randn(500), torch.arange(-300, 300) / 2]) * scale * 90
+        expected = torch.fake_quantize_per_tensor_affine(value, scale, zero_point, -128, 127)
+        assert torch.equal(rounded(value, observer).view(torch.int32), expected.view(torch.int32))
+
+
+class _Fixed:
+    qscheme, quant_min, quant_max = torch.per_tensor_affine, -128, 127
+
+    def __init__(self, scale, zero_point):
+        self._parameters = torch.tensor(scale), torch.tensor(zero_point)
+
+    def calculate_qparams(self):
+        return self._parameters

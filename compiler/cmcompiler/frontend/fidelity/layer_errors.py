@@ -25,6 +25,9 @@ _FEWEST = 8
 _HARMONICS = 8
 """Places between two steps that are told from any place."""
 
+_PLACES = 1 << 14
+"""Elements of a run whose places are looked at."""
+
 _SENTINEL = 16.0
 """Times the end of a range."""
 
@@ -41,6 +44,7 @@ class LayerErrors:
     _noise: float = 0.0
     _count: int = 0
     _inside: int = 0
+    _places: int = 0
     _sum: float = 0.0
     _turns: list[complex] = field(default_factory=lambda: [0j] * _HARMONICS)
     _lost: Tensor | None = None
@@ -84,8 +88,8 @@ class LayerErrors:
             self._lost = lost if self._lost is None else self._lost + lost
             self._moved = moved if self._moved is None else self._moved + moved
         finite = exact.isfinite() & output.isfinite()
-        self._signal += float(exact[finite].square().sum())
-        self._noise += float((exact - output)[finite].square().sum())
+        self._signal += float(exact.where(finite, 0.0).square().sum())
+        self._noise += float((exact - output).where(finite, 0.0).square().sum())
         if self.pair.range is not None:
             self._add_mean(exact, errors)
 
@@ -116,20 +120,24 @@ class LayerErrors:
         assert held is not None
         least, largest = held.limits
         inside = (exact > least) & (exact < largest)
-        steps = exact[inside] / held.scale
+        self._sum += float(errors.where(inside, 0.0).sum())
+        self._inside += int(inside.sum())
+        # An odd distance meets all channels and places of a row.
+        some = exact.flatten()[:: exact.numel() // _PLACES | 1]
+        some = some[(some > least) & (some < largest)]
+        once = torch.polar(torch.ones_like(some), some * (2 * math.pi / held.scale))
+        turns = once
         for harmonic in range(_HARMONICS):
-            angles = steps * (2 * math.pi * (harmonic + 1))
-            turns = torch.polar(torch.ones_like(steps), angles)
             self._turns[harmonic] += complex(turns.sum())
-        self._inside += steps.numel()
-        self._sum += float(errors[inside].sum())
+            turns = turns * once
+        self._places += some.numel()
 
     @property
     def _mean(self) -> float:
         """The mean of the errors if the exact numbers lie anywhere between two steps: roundings of
         those that all lie at the same few places, as means of two numbers, do not cancel out.
         """
-        if self._inside < _FEW or max(map(abs, self._turns)) > self._inside / 4:
+        if self._inside < _FEW or max(map(abs, self._turns)) > self._places / 4:
             return 0.0
         return self._sum / self._inside
 

@@ -82,8 +82,8 @@ class ResolutionRun(RoundedWeights):
         exact, coarse = exact.double(), rounded.double()
         good = exact.isfinite() & coarse.isfinite() & (exact.abs() < _sentinel(exact))
         power = self._power[node]
-        power[0] += float(exact[good].square().sum())
-        power[1] += float((exact - coarse)[good].square().sum())
+        power[0] += float(exact.where(good, 0.0).square().sum())
+        power[1] += float((exact - coarse).where(good, 0.0).square().sum())
 
     def layers(self) -> Iterator[LayerResolution]:
         """Layers that lose anything."""

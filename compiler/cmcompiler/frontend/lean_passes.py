@@ -1,0 +1,116 @@
+"""ExecuTorch's passes without walks that change nothing. Importing it imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from executorch.backends.transforms.remove_getitem_op import RemoveGetItemPass
+from executorch.exir.passes.dim_order_ops_registry import DimOrderOpsMap
+from executorch.exir.passes.memory_format_ops_pass import MemoryFormatOpsPass
+from executorch.exir.passes.normalize_transpose_pass import NormalizeTransposePass
+from executorch.exir.passes.remove_mixed_type_operators import RemoveMixedTypeOperators
+from executorch.exir.passes.replace_broken_ops_with_function_ops_pass import (
+    ReplaceBrokenOpsWithFunctionalOpsPass,
+)
+from executorch.exir.passes.scalar_to_tensor_pass import ScalarToTensorPass
+from executorch.exir.passes.sym_to_tensor_pass import SymToTensorPass
+from torch import SymBool, SymFloat, SymInt, Tensor
+from torch._export.passes.replace_view_ops_with_view_copy_ops_pass import (
+    ReplaceViewOpsWithViewCopyOpsPass,
+)
+from torch._ops import OpOverload
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+_aten = torch.ops.aten
+
+_INDICES = {"aten.max_pool2d_with_indices.default", "aten.max.dim"}
+_PROMOTED = {
+    *(_aten.add.Tensor, _aten.sub.Tensor, _aten.mul.Tensor, _aten.minimum.default),
+    *(_aten.div.Tensor, _aten.div.Tensor_mode),
+}
+
+
+@contextmanager
+def lean_passes() -> Iterator[None]:
+    """Skips passes that compute a whole graph anew where no node is one that they are for: a tenth
+    of what lowering takes.
+    """
+    try:
+        for each, is_for in _FOR.items():
+            each.__call__ = _if_any(each.__call__, is_for)  # type: ignore[assignment, method-assign]
+        yield
+    finally:
+        for each in _FOR:
+            del each.__call__
+
+
+def _if_any(
+    call: Callable[[PassBase, GraphModule], PassResult | None], is_for: Callable[[Node], bool]
+) -> Callable[[PassBase, GraphModule], PassResult | None]:
+    def called(self: PassBase, graph_module: GraphModule) -> PassResult | None:
+        modules = [each for each in graph_module.modules() if isinstance(each, GraphModule)]
+        calls = [n for each in modules for n in each.graph.nodes if n.op == "call_function"]
+        if any(map(is_for, calls)):
+            return call(self, graph_module)
+        return PassResult(graph_module, False)
+
+    return called
+
+
+def _has_indices(node: Node) -> bool:
+    return getattr(node.target, "__name__", "") in _INDICES
+
+
+def _is_transposed(node: Node) -> bool:
+    return node.target is _aten.t.default
+
+
+def _is_view(node: Node) -> bool:
+    if not isinstance(node.target, OpOverload):
+        return False
+    return node.target.is_view or node.target is _aten._unsafe_view.default
+
+
+def _has_format(node: Node) -> bool:
+    return node.target in DimOrderOpsMap
+
+
+def _is_symbolic(node: Node) -> bool:
+    return isinstance(node.meta.get("val"), SymInt | SymFloat | SymBool)
+
+
+def _has_numbers(node: Node) -> bool:
+    """Whether a number stands where an operator has a tensor."""
+    if not isinstance(node.target, OpOverload):
+        return False
+    parameters = node.target._schema.arguments
+    names = [each.name for each in parameters]
+    given: dict[str, Any] = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+    return any(
+        isinstance(each.type, torch.TensorType) and isinstance(given.get(each.name), int | float)
+        for each in parameters
+    )
+
+
+def _is_mixed(node: Node) -> bool:
+    if node.target not in _PROMOTED:
+        return False
+    values = [each.meta.get("val") for each in node.all_input_nodes]
+    types = {value.dtype if isinstance(value, Tensor) else None for value in values}
+    return len(values) != 2 or len(types) > 1 or not all(t and t.is_floating_point for t in types)
+
+
+_FOR: dict[type[PassBase], Callable[[Node], bool]] = {
+    RemoveGetItemPass: _has_indices,
+    NormalizeTransposePass: _is_transposed,
+    ReplaceBrokenOpsWithFunctionalOpsPass: _is_view,
+    ReplaceViewOpsWithViewCopyOpsPass: _is_view,
+    MemoryFormatOpsPass: _has_format,
+    ScalarToTensorPass: _has_numbers,
+    SymToTensorPass: _is_symbolic,
+    RemoveMixedTypeOperators: _is_mixed,
+}
