@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cmcompiler.ir.op import Array
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.filters import Filters
-from cmcompiler.ops.support.packing16 import Filters16, in_pairs
+from cmcompiler.ops.support.packing16 import Filters16, between_zeros, in_pairs
 from cmcompiler.ops.support.requantize import Rounding
 from cmcompiler.ops.support.window import Window
 
@@ -20,7 +20,7 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 ANY = Microkernel("depthwise_s8", mve=True)
 FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
-FOR_3X3_SHORT = Microkernel("depthwise_3x3_s16", dsp=True)
+FOR_3X3_SHORT = Microkernel("depthwise_3x3_s16", dsp=True, mve=True)
 """For int16 images."""
 FOR_5X5 = Microkernel("depthwise_5x5_s8", mve=True)
 SHARED = Microkernel("depthwise_shared_s8", dsp=True, mve=True)
@@ -53,6 +53,9 @@ MOST_BANDS = 4
 
 MOST_ROUNDS = 14
 """Rounds at once with MVE: MOST_ROUNDS of runtime/isa/mve/depthwise_loops.h."""
+
+MOST_SHORT_ROUNDS = 16
+"""The same for int16 images: MOST_ROUNDS of runtime/isa/mve/depthwise_3x3_s16.c."""
 
 MOST_ROW_CHANNELS = 48
 """Channels of images whose pixels are computed together with MVE for any kernel. Of more, finding
@@ -139,13 +142,13 @@ def choose_short(
     """
     if not filters.is_short or window.kernel != (3, 3) or window.dilation != (1, 1):
         return None
-    if isa is Isa.MVE:
-        return None
     if FOR_3X3_SHORT.provider(isa) is Isa.SCALAR:
         return _by_pixels_short(filters, window)
-    if window.stride[1] not in (1, 2) or output_shape[2] == 1:
+    if window.stride[1] not in (1, 2):
         return None
-    return _short_3x3_dsp(filters, window.stride, output_shape)
+    if isa is Isa.MVE:
+        return _short_3x3_mve(filters, window.stride, output_shape)
+    return None if output_shape[2] == 1 else _short_3x3_dsp(filters, window.stride, output_shape)
 
 
 def _for_any(
@@ -268,6 +271,23 @@ def _short_3x3_dsp(
     return _dsp_bands(name, FOR_3X3_SHORT, filters.by_columns, stride, output_shape)
 
 
+def _short_3x3_mve(
+    filters: Filters16, stride: tuple[int, int], output_shape: tuple[int, ...]
+) -> Scheme | None:
+    """Works in rounds of four columns: of two rows with stride 1, of one with stride 2."""
+    _, height, width, channels = output_shape
+    outputs = 4
+    if 2 * outputs * channels >= OFFSETS - 1:
+        return None
+    portions, chunk = _portions(width, outputs, LEAST_CHUNK)
+    portions = min(portions, MOST_SHORT_ROUNDS * outputs // chunk)
+    columns = -(-chunk // outputs) * outputs * stride[1]
+    apart = "_stride_2" if stride[1] == 2 else ""
+    band = 2 if stride == (1, 1) and height > 1 else 1
+    name, weights = f"depthwise_conv2d_3x3_s16{apart}", filters.by_patches
+    return Scheme(name, FOR_3X3_SHORT, weights, band, chunk, 64 * columns, portions, base=128)
+
+
 def _dsp_bands(
     name: str,
     microkernel: Microkernel,
@@ -366,9 +386,7 @@ def _3x3_mve(filters: Filters) -> bytes:
 
     The kernel's columns between two zero ones, each of three rows and a zero; then the tail.
     """
-    columns = np.zeros((len(filters.bias), 5, 4), np.int8)
-    columns[:, 1:4, :3] = filters.weights.reshape(-1, 3, 3).transpose(0, 2, 1)
-    return bytes(16) + np.hstack([_bytes(columns), _tail(filters)]).tobytes()
+    return bytes(16) + np.hstack([between_zeros(filters.weights), _tail(filters)]).tobytes()
 
 
 def _for_5x5(

@@ -144,6 +144,15 @@ class Filters16:
         factors = np.int64(1) << (33 + np.array(self.requantize.shifts, np.int64))
         return self._start + _joined([in_pairs(self.weights), self._heads(factors)])
 
+    @property
+    def by_patches(self) -> bytes:
+        """For short 3x3 kernels with MVE: limits, 16 zeros; per channel weights, bias, scale."""
+        multipliers = reduced(np.array(self.requantize.multipliers, np.int64)) << 15
+        # The shift is a byte before zeros: the next channel's weights begin with one.
+        shifts = np.array(self.requantize.shifts, np.int64) + 1 & 0xFF
+        heads = np.stack([self.bias, multipliers, shifts], axis=1).astype("<i4")
+        return self._start + bytes(16) + _joined([between_zeros(self.weights), heads])
+
     def _heads(self, scales: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
         """Of each channel, a short bias, its multiplier and how it is shifted."""
         multipliers = reduced(np.array(self.requantize.multipliers, np.int64))
@@ -213,6 +222,13 @@ def in_pairs(weights: Int8Array) -> npt.NDArray[np.int16]:
     pairs: npt.NDArray[np.int16]
     pairs = np.stack([columns[:, :, :2], columns[:, :, 1:]], axis=1).reshape(-1, 12)
     return pairs
+
+
+def between_zeros(weights: Int8Array) -> npt.NDArray[np.uint8]:
+    """Of 3x3 kernels, the columns between two zero ones, each of three rows and a zero."""
+    columns = np.zeros((len(weights), 5, 4), np.int8)
+    columns[:, 1:4, :3] = weights.reshape(-1, 3, 3).transpose(0, 2, 1)
+    return columns.reshape(len(weights), -1).view(np.uint8)
 
 
 def _depth_by_depth(parts: Sequence[npt.NDArray[Any]]) -> bytes:
