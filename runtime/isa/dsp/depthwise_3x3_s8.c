@@ -1,4 +1,6 @@
-/* 3x3 depthwise convolution with the DSP extension. */
+/* 3x3 depthwise convolution with the DSP extension: in bands, or in rows with stride_width 2. */
+#include "depthwise_apart.h"
+
 #include <stdint.h>
 
 typedef int8_t element;
@@ -10,9 +12,9 @@ INTERLEAVE_FUNCTION(cm_dsp_interleave, INTERLEAVE_BYTES, "4");
 /* clang-format off */
 RUN_FUNCTION(cm_dsp_convolve_rows, TWO_BY_TWO(OUTPUT_FOUR(RESCALE_RIGHT)));
 RUN_FUNCTION(cm_dsp_convolve_rows_half_up, TWO_BY_TWO(OUTPUT_FOUR(RESCALE_HALF_UP)));
-RUN_FUNCTION(cm_dsp_convolve_rows_apart, TWO_BY_TWO_APART(OUTPUT_FOUR(RESCALE_RIGHT)));
 RUN_FUNCTION(cm_dsp_convolve_row, TWO_ALONE(OUTPUT_TWO));
-RUN_FUNCTION(cm_dsp_convolve_row_apart, TWO_APART(OUTPUT_TWO));
+APART_FUNCTION(cm_dsp_convolve_apart, RESCALE_RIGHT);
+APART_FUNCTION(cm_dsp_convolve_apart_half_up, RESCALE_HALF_UP);
 /* clang-format on */
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
@@ -39,11 +41,10 @@ void cm_isa_depthwise_3x3_s8_row_half_up(const struct cm_depthwise *d)
 
 void cm_isa_depthwise_3x3_s8_stride_2(const struct cm_depthwise *d)
 {
-    static const struct loops loops = {cm_dsp_convolve_rows_apart, cm_dsp_convolve_row_apart, .pairs = 3};
-    convolve(d, &loops);
+    convolve_apart(d, cm_dsp_convolve_apart);
 }
 
 void cm_isa_depthwise_3x3_s8_stride_2_half_up(const struct cm_depthwise *d)
 {
-    cm_isa_depthwise_3x3_s8_stride_2(d);
+    convolve_apart(d, cm_dsp_convolve_apart_half_up);
 }

@@ -19,7 +19,8 @@ struct filter {
 struct segment {
     int32_t columns, out; /* bytes from the columns and outputs that would come next */
     int32_t length;       /* bytes of columns */
-    int32_t next_row;     /* from the first row of outputs to the second, 0 without one */
+    int32_t next_row; /* from the first row of outputs to the second, 0 without one; or as depthwise_apart.h
+                         says */
 };
 
 /* Operands of the assembly. */

@@ -259,7 +259,18 @@ def _for_3x3_dsp(
     filters: Filters, stride: tuple[int, int], output_shape: tuple[int, ...]
 ) -> Scheme:
     name = _3x3_name(filters, stride[1], Isa.DSP)
+    if stride[1] == 2:
+        return _dsp_rows(name, _3x3_apart(filters), output_shape)
     return _dsp_bands(name, FOR_3X3, _3x3_dsp(filters), stride, output_shape)
+
+
+def _dsp_rows(name: str, weights: bytes, output_shape: tuple[int, ...]) -> Scheme:
+    """Works in single rows, several of a narrow image at once if there is memory."""
+    _, height, width, _ = output_shape
+    portions, chunk = _portions(width, 2, LEAST_CHUNK // 2)
+    bands = min(height, MOST_BANDS) if portions == 1 else 1
+    workspace = 16 * (3 * chunk + 2)
+    return Scheme(name, FOR_3X3, weights, 1, chunk, workspace, max(portions, bands), bands)
 
 
 def _short_3x3_dsp(
@@ -378,6 +389,16 @@ def _3x3_dsp(filters: Filters) -> bytes:
     pairs = in_pairs(filters.weights)
     bias = filters.bias.astype("<i4")[:, np.newaxis]
     parts = (pairs, bias, filters.factors.astype("<i4"))
+    return np.hstack([_bytes(part) for part in parts]).tobytes()
+
+
+def _3x3_apart(filters: Filters) -> bytes:
+    """Per channel: rows 0 and 1 of each column, row 2 and a zero, bias, and the rescaling."""
+    kernels = filters.weights.reshape(-1, 3, 3).astype("<i2")
+    upper = kernels[:, :2].transpose(0, 2, 1).reshape(-1, 6)
+    lower = np.pad(kernels[:, 2], ((0, 0), (0, 1)))
+    bias = filters.bias.astype("<i4")[:, np.newaxis]
+    parts = (upper, lower, bias, filters.factors.astype("<i4"))
     return np.hstack([_bytes(part) for part in parts]).tobytes()
 
 
