@@ -266,15 +266,29 @@ def unidirectional_sequence_lstm(
     )
 
 
-@case(plain={}, rectified={"activation": RELU, "rank": 2})
-def svdf(make: Maker, *, activation: int = NONE, rank: int = 1) -> None:
+@case(
+    plain={},
+    rectified={"activation": RELU, "rank": 2},
+    narrow={"step": 0.004, "largest": 128},
+    narrow_rectified={"step": 0.002, "largest": 128, "activation": RELU, "rank": 2},
+)
+def svdf(
+    make: Maker,
+    *,
+    activation: int = NONE,
+    rank: int = 1,
+    step: float = 0.00003,
+    largest: int = 9000,
+) -> None:
+    """With int8 features and weights over time if these are no larger than that allows."""
     outputs, features, memory = 4, 6, 5
-    rows = outputs * rank
+    rows, dtype = outputs * rank, np.int8 if largest <= 128 else np.int16
     weights = make.file.constant(make.int8(rows, features), scale=0.011)
-    times = make.random.integers(-9000, 9000, (rows, memory)).astype(np.int16)
-    kept = make.file.constant(times, scale=0.00003)
-    bias = make.file.constant(make.int32(outputs), scale=0.001 * 0.00003)
-    state = make.file.tensor((1, rows * memory), np.int16, scale=0.001, is_variable=True)
+    times = make.random.integers(-largest, largest, (rows, memory)).astype(dtype)
+    kept = make.file.constant(times, scale=step)
+    scale = 0.001 if dtype == np.int16 else 0.02
+    bias = make.file.constant(make.int32(outputs), scale=scale * step)
+    state = make.file.tensor((1, rows * memory), dtype, scale=scale, is_variable=True)
     out = make.result((1, outputs), 0.02)
     source = make.source((1, features))
     make.file.operator(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, PackedProduct
 from cmcompiler.ops.support.recurrence import read_narrowing, read_product
-from cmcompiler.ops.support.requantize import Int32Array, wrap32
+from cmcompiler.ops.support.requantize import Int8Array, Int32Array, wrap32
 
 FILTER = Microkernel("filter_s16", dsp=True, mve=True)
 
@@ -47,12 +48,13 @@ class SvdfArguments(Arguments):
 class Svdf(Op):
     """Appends int16 features of the input to those kept, and adds up all with int16 weights.
 
-    As CMSIS-NN's arm_svdf_state_s16_s8, with a scale for each row of feature weights. Its outputs
-    are the new state and int8 [1, outputs].
+    As CMSIS-NN's arm_svdf_state_s16_s8, with a scale for each row of feature weights; as its
+    arm_svdf_s8 with int8 features and weights. Its outputs are the new state and int8 [1, outputs].
 
     Attributes:
         product: the features of an input row.
-        time_weights: int16, in the order of the state.
+        time_weights: int16, or int8 with the time last, in the order of the state, which has
+            their type.
         bias: int32 [outputs]; each output has the same number of features, one after the other.
         rectify: ReLU, before the zero point is added.
         time_first: the state is [1, time, features], else [1, features, time].
@@ -62,11 +64,24 @@ class Svdf(Op):
     fine_error_steps = 1.1
 
     product: GateProduct
-    time_weights: Int16Array
+    time_weights: Int16Array | Int8Array
     bias: Int32Array
     narrowing: Narrowing
     rectify: bool
     time_first: bool
+
+    def __post_init__(self) -> None:
+        assert not (self.is_narrow and self.time_first)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether features and weights over time are int8."""
+        return self.time_weights.dtype == np.int8
+
+    @property
+    def _stored(self) -> np.dtype[np.signedinteger[Any]]:
+        """The type of a weight over time in memory."""
+        return np.dtype("i1" if self.is_narrow else "<i2")
 
     @property
     def features(self) -> int:
@@ -86,7 +101,9 @@ class Svdf(Op):
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows, state = inputs
-        features = self.product.add(np.zeros((1, self.features), np.int16), rows)
+        limits = np.iinfo(self.time_weights.dtype)
+        wide = self.product.add(np.zeros((1, self.features), np.int16), rows)
+        features = np.clip(wide, limits.min, limits.max).astype(limits.dtype)
         axis = 1 if self.time_first else 2
         kept = np.delete(state, 0, axis)
         final = np.concatenate([kept, np.expand_dims(features, axis)], axis)
@@ -106,7 +123,7 @@ class Svdf(Op):
             features=Scratch(2 * self.features),
             workspace=Scratch(packing.gemv_workspace(self.product.depth, isa)),
             product=self.product.packed(isa),
-            time_weights=Packed(self.time_weights.astype("<i2").tobytes()),
+            time_weights=Packed(np.asarray(self.time_weights, self._stored).tobytes()),
             bias=Packed(self.bias.astype("<i4").tobytes()),
             outputs=len(self.bias),
             rank=self.features // len(self.bias),
@@ -115,6 +132,8 @@ class Svdf(Op):
             time_first=int(self.time_first),
             narrowing=self.narrowing,
         )
+        if self.is_narrow:
+            return [KernelCall.of("svdf_s8", arguments, family="svdf")]
         return [KernelCall.of("svdf", arguments, microkernel=FILTER)]
 
 

@@ -28,12 +28,14 @@ def layers(draw: st.DrawFn) -> Example:
         data.int8(features, depth), data.biases(features), scale.multipliers, shifts
     )
     generator = np.random.default_rng(data.seed)
-    time_first = draw(st.booleans())
+    is_narrow = draw(st.booleans())
+    time_first = not is_narrow and draw(st.booleans())
     shape = (time, features) if time_first else (features, time)
-    most = 1 << draw(st.sampled_from([8, 12, 15]))  # whose sums may wrap
+    dtype = np.dtype(np.int8 if is_narrow else np.int16)
+    most = 1 << draw(st.sampled_from([7] if is_narrow else [8, 12, 15]))  # whose sums may wrap
     op = Svdf(
         product,
-        generator.integers(-most, most, shape).astype(np.int16),
+        generator.integers(-most, most, shape).astype(dtype),
         data.biases(outputs),
         Narrowing(
             draw(st.integers(1 << 30, (1 << 31) - 1) | st.just(0)),
@@ -43,7 +45,8 @@ def layers(draw: st.DrawFn) -> Example:
         draw(st.booleans()),
         time_first,
     )
-    state = generator.integers(-(1 << 15), 1 << 15, (1, *shape)).astype(np.int16)
+    limits = np.iinfo(dtype)
+    state = generator.integers(limits.min, limits.max, (1, *shape), endpoint=True).astype(dtype)
     return single(op, data.int8(1, depth), state)
 
 

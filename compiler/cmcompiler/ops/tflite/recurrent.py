@@ -170,8 +170,11 @@ def gate_product(
 def read_svdf(call: Call) -> None:
     rows, output = call.tensor("input", dtype=np.int8, rank=2), call.output("out", dtype=np.int8)
     weights = call.constant("feature_weights", dtype=np.int8, rank=2)
-    times = call.constant("time_weights", dtype=np.int16, rank=2)
-    state, final = call.tensor("state", dtype=np.int16), call.output("state")
+    times = call.constant("time_weights", rank=2)
+    state, final = call.tensor("state"), call.output("state")
+    if times.dtype != state.dtype or times.dtype not in (np.int8, np.int16):
+        names = f"{times.dtype.name} and {state.dtype.name}"
+        call.wrong_type(f"weights over time and state are {names}, not both int8 or int16")
     features, depth = weights.shape
     outputs = output.shape[-1] if output.rank == 2 else 0
     if call.integer("activation") not in (FusedActivation.NONE, FusedActivation.RELU):
@@ -191,26 +194,26 @@ def read_svdf(call: Call) -> None:
         call.invalid(f"bias has shape {list(bias.shape)}")
     source, kept, result = (
         read_scale(call, "input"),
-        _scale16(call, "state"),
+        _symmetric_scale(call, "state"),
         read_scale(call, "out"),
     )
     scales = read_channel_scales(call, "feature_weights", 1, 0)
     product = gate_product(
         weights, None, source.zero_point, [source.scale * scales[0] / kept] * features
     )
-    factor = kept * _scale16(call, "time_weights") / result.scale
+    factor = kept * _symmetric_scale(call, "time_weights") / result.scale
     narrowing = Narrowing(*quantize_multiplier(factor), result.zero_point)
     # The output's range says what ReLU would: TFLite leaves it at that.
     op = Svdf(product, times, bias, narrowing, rectify=False, time_first=False)
     shape = (1, *times.shape)
-    before, after = (call.temporary(np.int16, shape) for _ in range(2))
+    before, after = (call.temporary(times.dtype, shape) for _ in range(2))
     call.emit(View(shape), [state.tensor], [before])
     call.emit(op, [rows.tensor, before], [after, output.tensor])
     call.emit(View(final.tensor.shape), [after], [final.tensor])
 
 
-def _scale16(call: Call, name: str) -> float:
-    """The scale of int16 numbers whose zero point is 0."""
+def _symmetric_scale(call: Call, name: str) -> float:
+    """The scale of numbers whose zero point is 0."""
     stored = call.quantization(name)
     if len(stored.scales) != 1 or stored.zero_points != (0,) or not stored.scales[0] > 0:
         call.unsupported(f"{name} has scales {list(stored.scales)}")

@@ -25,6 +25,7 @@ NOT_THERE = {
     "broadcast_to": "wants another version",
     "conv_2d_no_bias": "wants a bias",
     "svdf_plain": "wants ReLU",
+    "svdf_narrow": "takes all weights over time as int16",
     "reduction_sum": "sums without regard to the scales",
 }
 """Programs that LiteRT refuses or computes otherwise, by the beginning of their names."""
