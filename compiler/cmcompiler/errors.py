@@ -51,6 +51,10 @@ class Unsupported(CompilerError):
     """A valid program that the static executor cannot run."""
 
 
+class WrongType(Unsupported):
+    """An operator of a type of numbers that no kernel computes with."""
+
+
 class MissingPackage(CompilerError):
     """A Python package that this step needs is not installed."""
 

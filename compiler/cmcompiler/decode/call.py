@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.typing import DTypeLike
 
 from cmcompiler.decode.scope import Scope
-from cmcompiler.errors import InvalidProgram, Unsupported
+from cmcompiler.errors import InvalidProgram, Unsupported, WrongType
 from cmcompiler.ir.graph import Node
 from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.movement.transpose import Transpose
@@ -344,6 +344,10 @@ class Call:
         """Refuses a valid instruction that no kernel can run."""
         raise Unsupported(f"{self.source}: {reason}", hint)
 
+    def wrong_type(self, reason: str) -> NoReturn:
+        """Refuses a valid instruction on numbers of a type that no kernel computes with."""
+        raise WrongType(f"{self.source}: {reason}")
+
     def invalid(self, reason: str) -> NoReturn:
         """Refuses an instruction that no exporter writes."""
         raise InvalidProgram(f"{self.source}: {reason}")
@@ -404,7 +408,7 @@ class Call:
 
     def _check_dtype(self, name: str, operand: Operand, dtype: DTypeLike) -> None:
         if dtype is not None and operand.dtype != np.dtype(dtype):
-            self.unsupported(f"{name} is {operand.dtype.name}, not {np.dtype(dtype).name}")
+            self.wrong_type(f"{name} is {operand.dtype.name}, not {np.dtype(dtype).name}")
 
     def _check_range(self, name: str, value: int, low: int | None, high: int | None) -> None:
         if (low is not None and value < low) or (high is not None and value > high):

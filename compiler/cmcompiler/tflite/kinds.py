@@ -51,7 +51,8 @@ def _refuse(label: str, call: KernelInstruction, values: Sequence[Value]) -> Non
     computed = {tensor.dtype for tensor in tensors if not tensor.is_constant}
     weights = {tensor.dtype for tensor in tensors if tensor.is_constant and len(tensor.sizes) > 1}
     is_weighted = call.operator in WEIGHTED
-    if np.dtype(np.float32) in computed:
+    floats = sorted(dtype.name for dtype in computed if dtype.kind == "f")
+    if floats:
         if is_weighted and weights & {np.dtype(np.int8), np.dtype(np.uint8)}:
             raise Unsupported(
                 f"dynamic-range (hybrid) models are not supported: {label} has int8 weights and "
@@ -60,7 +61,7 @@ def _refuse(label: str, call: KernelInstruction, values: Sequence[Value]) -> Non
             )
         raise Unsupported(
             f"{'float models' if is_weighted else 'float operators'} are not supported: {label} "
-            "computes in float32",
+            f"computes in {floats[0]}",
             FULL_INTEGER,
         )
     if np.dtype(np.uint8) in computed and any(t.quantization is not None for t in tensors):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import Reader, program_op
+from cmcompiler.errors import WrongType
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.activation import Activation
@@ -20,6 +22,7 @@ from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.parameters import INT8, Rescale
 from cmcompiler.ops.support.requantize import Range, Range16, Requantize
 from cmcompiler.ops.support.requantize16 import INT16, Requantize16
+from cmcompiler.tflite.kinds import FULL_INTEGER
 from cmcompiler.tflite.operators import FORMS
 
 FAR = 2.0**31
@@ -43,8 +46,24 @@ _BOUNDS = {
 
 
 def tflite_op(*names: str) -> Callable[[Reader], Reader]:
-    """Registers a reader for operators of TensorFlow Lite."""
-    return program_op(*(FORMS[name].declaration(name) for name in names))
+    """Registers a reader for operators of TensorFlow Lite.
+
+    Refusals of types of numbers then say how to convert a model.
+    """
+    register = program_op(*(FORMS[name].declaration(name) for name in names))
+
+    def hinting(reader: Reader) -> Reader:
+        @wraps(reader)
+        def read(call: Call) -> None:
+            try:
+                reader(call)
+            except WrongType as error:
+                raise WrongType(error.message, error.hint or FULL_INTEGER) from error
+
+        register(read)
+        return reader
+
+    return hinting
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +180,9 @@ def read_activations(call: Call) -> tuple[Operand, Operand]:
     """The input and the output, which are both int8 or both int16."""
     source, output = call.tensor("input"), call.output("out")
     if source.dtype not in (np.int8, np.int16):
-        call.unsupported(f"input is {source.dtype.name}, not int8 or int16")
+        call.wrong_type(f"input is {source.dtype.name}, not int8 or int16")
     if output.dtype != source.dtype:
-        call.unsupported(f"{source.dtype.name} to {output.dtype.name}")
+        call.wrong_type(f"{source.dtype.name} to {output.dtype.name}")
     return source, output
 
 

@@ -26,7 +26,7 @@ def read_quantize(call: Call) -> None:
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     if output.dtype not in STORED:
-        call.unsupported(f"output is {output.dtype.name}, not int8")
+        call.wrong_type(f"output is {output.dtype.name}, not int8")
     result, limits = _read_scale(call, "out", output.dtype), np.iinfo(output.dtype)
     if source.dtype == np.float32:
         op = Quantize(
@@ -40,7 +40,7 @@ def read_quantize(call: Call) -> None:
         call.emit(op, [source.tensor], [output.tensor])
         return
     if source.dtype not in STORED:
-        call.unsupported(f"input is {source.dtype.name}, not float32 or int8")
+        call.wrong_type(f"input is {source.dtype.name}, not float32 or int8")
     before = _read_scale(call, "input", source.dtype)
     change = rescale(call, result.zero_point, before.scale / result.scale)
     if source.dtype not in BYTES or output.dtype not in BYTES:
@@ -62,7 +62,7 @@ def read_dequantize(call: Call) -> None:
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     if source.dtype not in (*BYTES, np.int16):
-        call.unsupported(f"input is {source.dtype.name}, not int8 or int16")
+        call.wrong_type(f"input is {source.dtype.name}, not int8 or int16")
     scale = _read_scale(call, "input", source.dtype)
     call.emit(Dequantize(scale.scale, scale.zero_point), [source.tensor], [output.tensor])
 

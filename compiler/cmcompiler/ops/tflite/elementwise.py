@@ -125,9 +125,9 @@ def _read(call: Call) -> tuple[Operand, Operand, Operand]:
     """Both operands and the output, of one type."""
     lhs, rhs, output = call.tensor("lhs"), call.tensor("rhs"), call.output("out")
     if not lhs.dtype == rhs.dtype == output.dtype:
-        call.unsupported(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}")
+        call.wrong_type(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}")
     if output.dtype not in (np.int8, np.int16, *_INTEGERS):
-        call.unsupported(f"its operands are {output.dtype.name}, not int8 or int16")
+        call.wrong_type(f"its operands are {output.dtype.name}, not int8 or int16")
     return lhs, rhs, output
 
 

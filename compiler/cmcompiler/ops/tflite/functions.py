@@ -229,6 +229,7 @@ def read_logistic(call: Call) -> None:
     if call.element("input") == np.int16:
         _emit_short_curve(call, is_tanh=False)
         return
+    call.tensor("input", dtype=np.int8)
     _check_scale(call, LOGISTIC_SCALE)
     _emit_curve(call, _logistic, 8, LOGISTIC_SCALE.zero_point)
 
@@ -238,6 +239,7 @@ def read_tanh(call: Call) -> None:
     if call.element("input") == np.int16:
         _emit_short_curve(call, is_tanh=True)
         return
+    call.tensor("input", dtype=np.int8)
     _check_scale(call, TANH_SCALE)
     _emit_curve(call, _tanh, 7, 0)
 

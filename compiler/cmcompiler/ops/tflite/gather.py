@@ -18,7 +18,7 @@ MOST_COPIES = 16
 def read_gather(call: Call) -> None:
     source, indices, output = call.tensor("input"), call.tensor("indices"), call.output("out")
     if indices.dtype not in (np.int32, np.int64):
-        call.unsupported(f"indices of {indices.dtype.name}")
+        call.wrong_type(f"indices of {indices.dtype.name}")
     if call.integer("batch_dims") != 0:
         call.unsupported("it has batch dimensions")
     axis = call.dimension("axis", source.rank)

@@ -103,7 +103,7 @@ def _matrices(call: Call) -> tuple[Operand, Operand, Operand]:
     """The left operand by rows, the right one by columns, and the output."""
     output = call.output("out")
     if output.dtype not in (np.int8, np.int16):
-        call.unsupported(f"out is {output.dtype.name}, not int8 or int16")
+        call.wrong_type(f"out is {output.dtype.name}, not int8 or int16")
     operands = []
     for name, flag, is_turned in (("lhs", "adj_x", True), ("rhs", "adj_y", False)):
         operand = call.tensor(name, dtype=output.dtype)

@@ -54,7 +54,7 @@ def read_sum(call: Call) -> None:
 def read_extreme(call: Call) -> None:
     source, output, members = _read(call)
     if source.dtype != np.int8:
-        call.unsupported(f"input is {source.dtype.name}, not int8")
+        call.wrong_type(f"input is {source.dtype.name}, not int8")
     read_same_scale(call, "input", "out")
     target = call.arranged_output(output, members.result_order)
     is_maximum = call.operator.endswith("MAX")
@@ -82,7 +82,7 @@ def _read(call: Call) -> tuple[Operand, Operand, Members]:
 def read_place(call: Call) -> None:
     source, output = call.tensor("input"), call.output("out")
     if source.dtype not in (np.int8, np.int32) or output.dtype not in (np.int32, np.int64):
-        call.unsupported(f"{source.dtype.name} to {output.dtype.name}")
+        call.wrong_type(f"{source.dtype.name} to {output.dtype.name}")
     axes = read_axes(call, "axis", source.rank, 1)
     is_maximum = call.operator.endswith("MAX")
     function = ReductionFunction.ARGMAX if is_maximum else ReductionFunction.ARGMIN

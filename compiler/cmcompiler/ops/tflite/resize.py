@@ -38,7 +38,7 @@ def _nearest(call: Call, length: int, count: int) -> Indices:
 def read_bilinear(call: Call) -> None:
     source, output = _read(call)
     if source.dtype != np.int8:
-        call.unsupported(f"input is {source.dtype.name}, not int8")
+        call.wrong_type(f"input is {source.dtype.name}, not int8")
     read_same_scale(call, "input", "out")
     rows, columns = (_blend(call, source.shape[axis], output.shape[axis]) for axis in (1, 2))
     op = QuantizedBilinear(rows, columns, output.tensor.shape, is_exact=True)

@@ -32,7 +32,7 @@ def read_softmax(call: Call) -> None:
         _emit_short(call, source, output)
         return
     if source.dtype != np.int8 or output.dtype != np.int8:
-        call.unsupported(f"{source.dtype.name} to {output.dtype.name}")
+        call.wrong_type(f"{source.dtype.name} to {output.dtype.name}")
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     scale = read_scale(call, "input")
@@ -54,7 +54,7 @@ _SHORT_RANGE = 10.0
 
 def _emit_short(call: Call, source: Operand, output: Operand) -> None:
     if source.dtype not in (np.int8, np.int16):
-        call.unsupported(f"input is {source.dtype.name}, not int8 or int16")
+        call.wrong_type(f"input is {source.dtype.name}, not int8 or int16")
     if source.shape != output.shape or source.rank == 0 or 0 in source.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     if read_scale(call, "out") != Scale(1 / 32768, 0):
