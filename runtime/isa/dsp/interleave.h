@@ -47,6 +47,7 @@ interleave_function cm_dsp_interleave, cm_dsp_interleave_s16;
     "add r2, r4\n" \
     "add r8, #1\n" \
     "b 3f\n" \
+    ".p2align 2\n" \
     "2:\n" \
     "ldr r9, [r1]\n" \
     "ldr r10, [r1, r3]\n" \
