@@ -17,7 +17,7 @@ struct filter {
 #define LOAD_TAP "ldrsh "
 #include "depthwise_pixel.h"
 
-void cm_scalar_convolve_nine_shorts(const struct pixel *pixel, int8_t *out);
+convolve_function cm_scalar_convolve_nine_shorts;
 /* clang-format off */
 #ifdef __thumb2__
 #define OUTPUT_SHORT \
@@ -69,7 +69,7 @@ static void convolve_pixel(const struct cm_depthwise *d, const struct cm_short_r
                            const int8_t *const *taps, int8_t *out)
 {
     const struct pixel pixel = {range + 1, taps, {range->minimum, range->maximum, 0}, d->channels};
-    cm_scalar_convolve_nine_shorts(&pixel, out);
+    cm_scalar_convolve_nine_shorts(&pixel, out, 0);
 }
 #else
 static void convolve_pixel(const struct cm_depthwise *d, const struct cm_short_range *range,

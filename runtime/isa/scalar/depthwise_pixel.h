@@ -10,12 +10,16 @@ struct pixel {
     const void *filters;
     const int8_t *const *taps;
     struct limits limits;
-    int32_t channels; /* bytes of all */
+    int32_t end; /* offset from the taps behind the channels, in bytes */
 };
+
+/* out: place of the output whose channel is at the taps; first: offset from them to the pixel's first
+ * channel. */
+typedef void convolve_function(const struct pixel *pixel, int8_t *out, int32_t first);
 
 /* clang-format off */
 /* CONVOLVE: adds the products of nine taps to the sum in r3. r0 points to the taps, as it does afterwards; r1 is
-   the channel, r2 its filter. r4 holds the weights of several taps; r5 to r7 are free. */
+   the channel's offset from them, r2 its filter. r4 holds the weights of several taps; r5 to r7 are free. */
 #ifdef __thumb2__
 /* r8 is a weight. */
 #define ADD_THREE_TAPS(weight0, weight1, weight2) \
@@ -66,7 +70,7 @@ struct pixel {
     __asm(CM_ASM_FUNCTION(name) \
           PUSH_ALL \
           "mov r12, r1\n" \
-          "movs r1, #0\n" \
+          "mov r1, r2\n" \
           "ldm r0!, {r2-r7}\n" \
           "mov r8, r3\n" "mov r9, r4\n" "mov r10, r5\n" "mov r11, r6\n" "mov lr, r7\n" \
           "mov r0, r8\n" \

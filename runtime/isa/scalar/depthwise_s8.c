@@ -1,7 +1,10 @@
-/* Depthwise convolution without SIMD: one output at a time, through a table of its taps. */
+/* Depthwise convolution without SIMD: one output at a time, through a table of its taps.
+
+   The taps of pixels that lie inside follow each other: they are found for the first one. */
 #include "cmrt/taps.h"
 #include "output.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* One channel: the weights of its taps follow, zeros up to a multiple of four bytes. */
@@ -29,7 +32,6 @@ static inline int32_t accumulate(const int8_t *const *taps, int32_t channel, con
 #include "depthwise_pixel.h"
 
 /* For nine taps, and for up to four or eight, with weights of 0 up to these. */
-typedef void convolve_function(const struct pixel *pixel, int8_t *out);
 convolve_function cm_scalar_convolve_nine, cm_scalar_convolve_four, cm_scalar_convolve_eight;
 /* clang-format off */
 #define OUTPUT_BYTE OUTPUT("[r2, #4]", "[r2, #8]") STORE_OUTPUT("strb")
@@ -54,41 +56,57 @@ static convolve_function *function_of(int32_t area)
 }
 #endif
 
-/* One output of each channel. */
+/* One output of each channel. `first` is the offset of the pixel from the taps. */
 static void convolve_pixel(const struct cm_depthwise *d, const int8_t *packed, const int8_t *const *taps,
-                           int32_t area, int8_t *out)
+                           int32_t first, int32_t area, int8_t *out)
 {
 #if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
     convolve_function *function = function_of(area);
     if (function != NULL && d->output.rounding != CM_ROUND_GENERAL) {
-        struct pixel pixel = {packed, taps, limits_of(&d->output), d->channels};
-        function(&pixel, out);
+        struct pixel pixel = {packed, taps, limits_of(&d->output), first + d->channels};
+        function(&pixel, out - first, first);
         return;
     }
 #endif
     for (int32_t c = 0; c < d->channels; ++c) {
         const struct filter *filter = (const struct filter *)(const void *)packed;
         const int8_t *weights = packed + sizeof *filter;
-        int32_t sum = cm_wrapping_add(accumulate(taps, c, weights, area), filter->bias);
+        int32_t sum = cm_wrapping_add(accumulate(taps, first + c, weights, area), filter->bias);
         out[c] = cm_output_s8(&d->output, sum, filter->multiplier, filter->shift);
         packed = weights + ((area + 3) & -4);
     }
 }
 
+static bool are_rows_inside(const struct cm_depthwise *d, const int32_t *rows)
+{
+    for (int32_t ky = 0; ky < d->kernel_height; ++ky)
+        if (rows[ky * d->dilation_height] == CM_NO_ROW)
+            return false;
+    return true;
+}
+
 void cm_isa_depthwise_s8(const struct cm_depthwise *d)
 {
     int32_t area = d->kernel_height * d->kernel_width, slots = (area + 3) & ~3;
+    int32_t reach = (d->kernel_width - 1) * d->dilation_width, step = d->stride_width * d->channels;
     const int8_t **taps = d->workspace;
     int8_t *padding = (int8_t *)(taps + slots);
     memset(padding, d->input_zero_point, (size_t)d->channels);
-    for (int32_t i = area; i < slots; ++i)
-        taps[i] = padding;
     for (int32_t r = 0; r < d->band; ++r) {
         const int32_t *rows = d->input_rows + r * d->stride_height;
         int8_t *out = d->out + d->out_rows[r];
-        for (int32_t x = 0; x < d->out_width; ++x, out += d->channels) {
-            cm_find_taps(d, rows, x * d->stride_width - d->pad_left, padding, taps);
-            convolve_pixel(d, d->weights, taps, area, out);
+        /* The last columns whose windows lie inside; none if rows do not. */
+        int32_t end = are_rows_inside(d, rows) ? d->input_width - reach : 0, first = 0;
+        for (int32_t x = 0, left = -d->pad_left; x < d->out_width; ++x, left += d->stride_width) {
+            first += step;
+            if (left < d->stride_width || left >= end) {
+                cm_find_taps(d, rows, left, padding, taps);
+                first = 0;
+                for (int32_t i = area; i < slots; ++i)
+                    taps[i] = *taps; /* whose weights are 0 */
+            }
+            convolve_pixel(d, d->weights, taps, first, area, out);
+            out += d->channels;
         }
     }
 }

@@ -21,6 +21,15 @@ struct pair_sums {
     uint32_t lower[COLUMNS], upper[COLUMNS];
 };
 
+/* Depths whose sums of every other number fit 16 bits, and a multiple of four. */
+enum { SUMMED = 512 };
+
+/* Offsets the numbers of two rows, from words at `lower` and `upper` on to `end`, behind some fours of the
+   lower one. Returns sums of the results as four 16-bit numbers: two parts of the lower row's, and of the
+   upper one's. */
+#if defined(__thumb__) && !defined(__thumb2__) && !defined(CM_PORTABLE)
+uint64_t cm_scalar_widen_rows(uint32_t *out, const int8_t *lower, const int8_t *upper, const int8_t *end);
+#else
 /* Of two words of 16-bit numbers, the lower ones, or the upper ones, as one word. */
 static inline uint32_t join_lower(uint32_t low, uint32_t high)
 {
@@ -32,35 +41,52 @@ static inline uint32_t join_upper(uint32_t low, uint32_t high)
     return low >> 16 | high >> 16 << 16;
 }
 
+static inline uint64_t cm_scalar_widen_rows(uint32_t *out, const int8_t *lower, const int8_t *upper,
+                                            const int8_t *end)
+{
+    uint32_t sums[2] = {0, 0};
+    for (; lower < end; lower += 4, upper += 4, out += 4) {
+        uint32_t four, next;
+        memcpy(&four, __builtin_assume_aligned(lower, 4), 4);
+        memcpy(&next, __builtin_assume_aligned(upper, 4), 4);
+        four ^= UINT32_C(0x80808080);
+        next ^= UINT32_C(0x80808080);
+        uint32_t even = four & 0x00ff00ff, next_even = next & 0x00ff00ff;
+        uint32_t odd = four >> 8 & 0x00ff00ff, next_odd = next >> 8 & 0x00ff00ff;
+        out[0] = join_lower(even, next_even);
+        out[1] = join_lower(odd, next_odd);
+        out[2] = join_upper(even, next_even);
+        out[3] = join_upper(odd, next_odd);
+        sums[0] += even + odd;
+        sums[1] += next_even + next_odd;
+    }
+    return (uint64_t)sums[1] << 32 | sums[0];
+}
+#endif
+
+/* The sum of both halves. */
+static inline uint32_t add_halves(uint32_t halves)
+{
+    return (halves & 0xffff) + (halves >> 16);
+}
+
 /* Offsets two rows by 128: a word for each depth. Returns the sums of the results. */
 static inline struct pair widen_pair(uint32_t *out, const int8_t *lower, const int8_t *upper, int32_t depth)
 {
     struct pair sum = {0, 0};
     int32_t k = 0;
     if (((uintptr_t)lower | (uintptr_t)upper) % 4 == 0)
-        for (; k + 4 <= depth; k += 4) {
-            uint32_t four, next;
-            memcpy(&four, __builtin_assume_aligned(lower + k, 4), 4);
-            memcpy(&next, __builtin_assume_aligned(upper + k, 4), 4);
-            four ^= UINT32_C(0x80808080);
-            next ^= UINT32_C(0x80808080);
-            uint32_t even = four & 0x00ff00ff, next_even = next & 0x00ff00ff;
-            uint32_t odd = four >> 8 & 0x00ff00ff, next_odd = next >> 8 & 0x00ff00ff;
-            out[0] = join_lower(even, next_even);
-            out[1] = join_lower(odd, next_odd);
-            out[2] = join_upper(even, next_even);
-            out[3] = join_upper(odd, next_odd);
-            out += 4;
-            even += odd;
-            next_even += next_odd;
-            sum.lower += (even & 0xffff) + (even >> 16);
-            sum.upper += (next_even & 0xffff) + (next_even >> 16);
+        for (int32_t count; depth - k >= 4; k += count) {
+            count = depth - k < SUMMED ? (depth - k) & -4 : SUMMED;
+            uint64_t sums = cm_scalar_widen_rows(out + k, lower + k, upper + k, lower + k + count);
+            sum.lower += add_halves((uint32_t)sums);
+            sum.upper += add_halves((uint32_t)(sums >> 32));
         }
     for (; k < depth; ++k) {
         uint32_t low = (uint8_t)(lower[k] ^ 0x80), high = (uint8_t)(upper[k] ^ 0x80);
         sum.lower += low;
         sum.upper += high;
-        *out++ = low | high << 16;
+        out[k] = low | high << 16;
     }
     return sum;
 }
