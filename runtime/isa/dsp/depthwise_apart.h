@@ -189,7 +189,7 @@ static inline void pair_columns(const struct cm_depthwise *d, struct apart_part 
     part->pairs_inside = end / 2 > part->pairs_before ? end / 2 - part->pairs_before : 0;
 }
 
-static inline void fill_apart(const struct apart_part *part, uint32_t *out, int32_t count)
+static __attribute__((noinline)) void fill_apart(const struct apart_part *part, uint32_t *out, int32_t count)
 {
     uint32_t pair;
     memcpy(&pair, part->padding, sizeof pair);
@@ -199,8 +199,10 @@ static inline void fill_apart(const struct apart_part *part, uint32_t *out, int3
 }
 
 /* A column of two rows, or two columns; either may be padding. */
-static inline struct cm_row_pair row_pair(const struct cm_depthwise *d, const struct apart_part *part,
-                                          const int8_t *const *at, int32_t step, uint32_t *out)
+static __attribute__((noinline)) struct cm_row_pair row_pair(const struct cm_depthwise *d,
+                                                             const struct apart_part *part,
+                                                             const int8_t *const *at, int32_t step,
+                                                             uint32_t *out)
 {
     struct cm_row_pair pair = {.out = out};
     for (int32_t i = 0; i < 2; ++i) {

@@ -3,16 +3,7 @@
 
 #include <string.h>
 
-enum { WORD = 4, SHORT = 16 };
-
-static inline void copy_words(int8_t *out, const int8_t *in, int32_t bytes)
-{
-    for (int32_t i = 0; i < bytes; i += WORD) {
-        uint32_t word;
-        memcpy(&word, __builtin_assume_aligned(in + i, WORD), WORD);
-        memcpy(__builtin_assume_aligned(out + i, WORD), &word, WORD);
-    }
-}
+enum { SHORT = 16 };
 
 static inline void copy_bytes(uint8_t *out, const uint8_t *in, int32_t bytes)
 {
@@ -23,28 +14,20 @@ static inline void copy_bytes(uint8_t *out, const uint8_t *in, int32_t bytes)
         out[2] = third;
         out[3] = fourth;
     }
-    if ((bytes & 2) != 0) {
-        uint8_t first = in[0], second = in[1];
-        out[0] = first;
-        out[1] = second;
-        out += 2;
-        in += 2;
-    }
-    if ((bytes & 1) != 0)
-        *out = *in;
+    if (bytes > 2)
+        out[2] = in[2];
+    if (bytes > 1)
+        out[1] = in[1];
+    if (bytes > 0)
+        out[0] = in[0];
 }
 
 void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
                            int32_t bytes, int32_t count)
 {
-    const uint32_t places = (uint32_t)((uintptr_t)out | (uintptr_t)in);
-    if (bytes >= SHORT)
-        for (; count > 0; --count, out += out_stride, in += in_stride)
-            memcpy(out, in, (size_t)bytes);
-    else if ((places | (uint32_t)(out_stride | in_stride | bytes)) % WORD == 0)
-        for (; count > 0; --count, out += out_stride, in += in_stride)
-            copy_words(out, in, bytes);
-    else
-        for (; count > 0; --count, out += out_stride, in += in_stride)
+    for (; count > 0; --count, out += out_stride, in += in_stride)
+        if (bytes < SHORT)
             copy_bytes((uint8_t *)out, (const uint8_t *)in, bytes);
+        else
+            memcpy(out, in, (size_t)bytes);
 }
