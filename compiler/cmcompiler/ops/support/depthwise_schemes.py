@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from cmcompiler.ir.op import Array
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support.depthwise_packing import (
+    bytes_of,
+    pack_3x3_apart,
+    pack_3x3_dsp,
+    pack_3x3_mve,
+    pack_5x5_mve,
+)
 from cmcompiler.ops.support.filters import Filters
-from cmcompiler.ops.support.packing16 import Filters16, between_zeros, in_pairs
+from cmcompiler.ops.support.packing16 import Filters16
 from cmcompiler.ops.support.requantize import Rounding
 from cmcompiler.ops.support.window import Window
-
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 ANY = Microkernel("depthwise_s8", mve=True)
 FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
@@ -219,7 +221,7 @@ def _by_channel(filters: Filters) -> bytes:
     channels, area = filters.weights.shape
     weights = np.zeros((channels, -(-area // 4) * 4), np.int8)
     weights[:, :area] = filters.weights
-    return np.hstack([_bytes(filters.head.T), weights.view(np.uint8)]).tobytes()
+    return np.hstack([bytes_of(filters.head.T), weights.view(np.uint8)]).tobytes()
 
 
 def _by_lane(filters: Filters) -> bytes:
@@ -260,8 +262,8 @@ def _for_3x3_dsp(
 ) -> Scheme:
     name = _3x3_name(filters, stride[1], Isa.DSP)
     if stride[1] == 2:
-        return _dsp_rows(name, _3x3_apart(filters), output_shape)
-    return _dsp_bands(name, FOR_3X3, _3x3_dsp(filters), stride, output_shape)
+        return _dsp_rows(name, pack_3x3_apart(filters), output_shape)
+    return _dsp_bands(name, FOR_3X3, pack_3x3_dsp(filters), stride, output_shape)
 
 
 def _dsp_rows(name: str, weights: bytes, output_shape: tuple[int, ...]) -> Scheme:
@@ -345,7 +347,7 @@ def _for_3x3_mve(
         count, bands = -(-chunk // outputs) * patches, 1
     else:
         return None
-    weights = _3x3_mve(filters)
+    weights = pack_3x3_mve(filters)
     name = _3x3_name(filters, stride, Isa.MVE, alone=band == 1)
     columns = 2 * count
     return Scheme(name, FOR_3X3, weights, band, chunk, 64 * columns, portions, bands, base=128)
@@ -384,32 +386,6 @@ def _portions(width: int, outputs: int, least: int) -> tuple[int, int]:
     return -(-width // chunk), min(width, chunk)
 
 
-def _3x3_dsp(filters: Filters) -> bytes:
-    """Per channel: pairs of weights; bias; the rescaling."""
-    pairs = in_pairs(filters.weights)
-    bias = filters.bias.astype("<i4")[:, np.newaxis]
-    parts = (pairs, bias, filters.factors.astype("<i4"))
-    return np.hstack([_bytes(part) for part in parts]).tobytes()
-
-
-def _3x3_apart(filters: Filters) -> bytes:
-    """Per channel: rows 0 and 1 of each column, row 2 and a zero, bias, and the rescaling."""
-    kernels = filters.weights.reshape(-1, 3, 3).astype("<i2")
-    upper = kernels[:, :2].transpose(0, 2, 1).reshape(-1, 6)
-    lower = np.pad(kernels[:, 2], ((0, 0), (0, 1)))
-    bias = filters.bias.astype("<i4")[:, np.newaxis]
-    parts = (upper, lower, bias, filters.factors.astype("<i4"))
-    return np.hstack([_bytes(part) for part in parts]).tobytes()
-
-
-def _3x3_mve(filters: Filters) -> bytes:
-    """16 zeros, then 32 bytes per channel.
-
-    The kernel's columns between two zero ones, each of three rows and a zero; then the tail.
-    """
-    return bytes(16) + np.hstack([between_zeros(filters.weights), _tail(filters)]).tobytes()
-
-
 def _for_5x5(
     filters: Filters, window: Window, output_shape: tuple[int, ...], isa: Isa
 ) -> Scheme | None:
@@ -427,32 +403,6 @@ def _for_5x5(
     if least < outputs or ((rows - 1) * width + outputs) * channels >= OFFSETS:
         return None
     workspace = 128 * ((chunk - 1) * stride + 6)  # a column more is read, though not used
-    weights = _5x5_mve(filters)
+    weights = pack_5x5_mve(filters)
     name = f"depthwise_conv2d_5x5{filters.clamp_suffix(isa)}"
     return Scheme(name, FOR_5X5, weights, min(rows, height), chunk, workspace)
-
-
-def _5x5_mve(filters: Filters) -> bytes:
-    """64 bytes per channel.
-
-    Rows 0 to 3 of columns 0 to 3, rows 1 to 4 of them, the same two of column 4 and eight zeros;
-    the tail and a word that is not used.
-    """
-    channels = len(filters.bias)
-    columns = filters.weights.reshape(channels, 5, 5).transpose(0, 2, 1)
-    upper, lower = columns[:, :, :4], columns[:, :, 1:]
-    last = np.stack([upper[:, 4], lower[:, 4]], axis=1)
-    parts = [_bytes(part) for part in (upper[:, :4], lower[:, :4], last)]
-    zeros = np.zeros((channels, 8), np.uint8)
-    return np.hstack([*parts, zeros, _tail(filters), zeros[:, :4]]).tobytes()
-
-
-def _tail(filters: Filters) -> Bytes:
-    """Bias, multiplier; as bytes the shift and three zeros: the 3x3 kernel multiplies the last."""
-    shifts = np.pad(filters.shifts.astype(np.int8)[:, np.newaxis], ((0, 0), (0, 3)))
-    return np.hstack([_bytes(filters.head[:2].T), _bytes(shifts)])
-
-
-def _bytes(rows: Array) -> Bytes:
-    """The bytes of each row."""
-    return np.ascontiguousarray(rows).reshape(len(rows), -1).view(np.uint8)
