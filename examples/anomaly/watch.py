@@ -16,13 +16,12 @@ def errors(is_worn: bool) -> np.ndarray:
     """Mean squared error of each of eight spectra, as the board computes them."""
     inputs = spectra(8, torch.Generator().manual_seed(7), is_worn).numpy()
     with TemporaryDirectory() as place:
-        files = []
-        for number, row in enumerate(inputs):
-            files.append(Path(place) / f"{number}.npy")
-            np.save(files[-1], row[np.newaxis])
-        run = cmbuild.run("anomaly", "mps2-an386", input=files, output_dir=Path(place) / "out")
-        outputs = np.concatenate([np.load(run.outputs[0].path)])
-    return np.mean((outputs.reshape(inputs.shape) - inputs) ** 2, axis=1)
+        file, outputs = Path(place) / "spectra.npy", Path(place) / "outputs"
+        np.save(file, inputs)
+        cmbuild.run("anomaly", "mps2-an386", input=file, output_dir=outputs)
+        files = sorted(outputs.rglob("*.npy"))
+        computed = np.concatenate([np.load(each).reshape(-1) for each in files])
+    return np.mean((computed.reshape(inputs.shape) - inputs) ** 2, axis=1)
 
 
 if __name__ == "__main__":
