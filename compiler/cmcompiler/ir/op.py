@@ -188,6 +188,7 @@ class TiledCall:
         rows: which ones it makes for each row of the run.
         patches: arguments that depend on the tile.
         touched: what it reads and writes, by its own rows.
+        alike: calls of single tiles with their own arguments, and how many tiles each is for.
     """
 
     part: int
@@ -195,6 +196,7 @@ class TiledCall:
     rows: Reach
     patches: tuple[Patch, ...]
     touched: tuple[tuple[Tensor | TileRows, Reach], ...]
+    alike: tuple[tuple[KernelCall, int], ...] = ()
 
     def rows_for(self, start: int, end: int) -> range:
         """The rows that it makes for rows [start, end) of the run."""

@@ -51,6 +51,9 @@ class Work(NamedTuple):
     lines: float = 0.0
     copied: float = 0.0
 
+    def times(self, count: int) -> Work:
+        return Work(*(each * count for each in self))
+
     def plus(self, other: Work) -> Work:
         return Work(*map(sum, zip(self, other, strict=True)))
 
@@ -67,6 +70,11 @@ class Arguments(Struct):
 
     joins_rows = False
     """Rows of outputs that lie one after the other are rows of one matrix product."""
+
+    @property
+    def suits_more(self) -> bool:
+        """The kernel makes a row alone in much more than its share of the time of several."""
+        return False
 
     @property
     def depth_of_products(self) -> int:
@@ -90,6 +98,17 @@ class Arguments(Struct):
         """The arguments of calls that are each asked for so many rows at once."""
         del rows
         return self
+
+    def of_tile(self, macs: int, outputs: int, rows: int, lanes: int) -> Work:
+        """All work of a call that computes some rows of a tile of columns.
+
+        Args:
+            macs, outputs: of these rows.
+            lanes: as for `whole`.
+        """
+        parts = self.division(rows)
+        work = self.whole(macs, outputs, 1, lanes)
+        return work._replace(portions=parts.portions, columns=parts.columns)
 
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
         """All work of a step whose scratch is settled.

@@ -67,6 +67,10 @@ class DepthwiseArguments(Arguments):
     chunk: Annotated[Settled, "most output columns at once"]
     values: Annotated[ConvolutionValues, INLINE]
 
+    @property
+    def suits_more(self) -> bool:
+        return self.band > 1
+
     def division(self, rows: int, units: int = 1) -> Work:
         width, columns = self.output.width, items(self.chunk, units)
         bands = min(self.bands, columns // width) or 1
@@ -91,6 +95,12 @@ class DepthwiseArguments(Arguments):
             pixels=pixels,
             clipped=self.window.clipped(self.output),
         )
+
+    def of_tile(self, macs: int, outputs: int, rows: int, lanes: int) -> Work:
+        """Operands are those of all rows that bands could compute."""
+        image = replace(self, output=replace(self.output, height=rows))
+        work = super(DepthwiseArguments, image).of_tile(macs, outputs, rows, lanes)
+        return work._replace(operands=work.filled / rows * filled(rows, max(self.band, 1)))
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
-from cmcompiler.ir.op import ALIGN, RowCall
+from cmcompiler.ir.op import ALIGN
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
 from cmcompiler.plan.streams.directions import directed
-from cmcompiler.plan.streams.grouping import Computation
 from cmcompiler.plan.streams.search import Search
 from cmcompiler.plan.streams.stream import Stream
 
@@ -30,22 +29,20 @@ WITHIN = 12
 """Sets of streams that are laid out to be the fastest within a budget."""
 
 
-def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) -> Draft:
+def smallest(draft: Draft, search: Search, most: float) -> Draft:
     """The draft with the smallest arena.
 
     Args:
         draft: without streams.
-        row_calls: those that compute each node row by row, if that is possible.
+        search: for streams of it.
         most: instructions, roughly, that streams and rows from outside may add to those of whole
             tensors with all scratch of use.
 
     Raises:
         Unsupported: an input is fed, but an operator needs all of it.
     """
-    if not any(row_calls) and not draft.needs_streams:
+    if search.is_idle and not draft.needs_streams:
         return draft
-    computation = Computation(draft.graph, draft.storage, draft.calls, row_calls, draft.isa)
-    search = Search(computation)
     low, trial = search.least_peak, _Trial(draft, search)
     allowed = max(most, FEEDING * search.fewest) if draft.needs_streams else most
     best = None if draft.needs_streams else draft
@@ -58,11 +55,11 @@ def smallest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: float) 
     return best.bounded(low)
 
 
-def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> Draft:
+def fastest(draft: Draft, search: Search, most: int) -> Draft:
     """The draft with the fewest instructions that fits; the smallest one if none does.
 
     Args:
-        draft, row_calls: as above.
+        draft, search: as above.
         most: bytes.
 
     Raises:
@@ -71,13 +68,11 @@ def fastest(draft: Draft, row_calls: Sequence[Sequence[RowCall]], most: int) -> 
     best = None if draft.needs_streams else _quickest(draft, None, most)
     if best is not None and not best.surcharge:
         return best
-    computation = Computation(draft.graph, draft.storage, draft.calls, row_calls, draft.isa)
-    search = Search(computation)
     low, trial = search.least_peak, _Trial(draft, search)
     for step in range(WITHIN if low <= most else 0):
         for drafted in trial.within(most - (most - low) * step // WITHIN):
             best = _quickest(drafted, best, most)
-    return smallest(draft, row_calls, inf) if best is None else best.bounded(low)
+    return smallest(draft, search.anew, inf) if best is None else best.bounded(low)
 
 
 def _quickest(draft: Draft, best: Draft | None, most: int) -> Draft | None:

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from math import inf
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.importer.drain import drain_rows
 from cmcompiler.importer.feed import feed_rows
-from cmcompiler.ir.graph import Graph, Node
-from cmcompiler.ir.op import KernelCall, RowCall
-from cmcompiler.ir.rows import image_rows
+from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
-from cmcompiler.ops.feed import Feed
 from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.arena import aligned
-from cmcompiler.plan.choice import fastest, smallest
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
 from cmcompiler.plan.options import PlanOptions
-from cmcompiler.plan.runs.fitting import Fitting
 from cmcompiler.plan.runs.run import Run
-from cmcompiler.plan.runs.selection import RunSelection
-from cmcompiler.plan.storage import share
-from cmcompiler.plan.streams.grouping import Computation
-from cmcompiler.plan.streams.search import Search
 from cmcompiler.plan.timeline import peak, timeline
-from cmcompiler.plan.whole import whole_calls
+from cmcompiler.plan.way import Way
 
 SLOWER = 0.02
 """Part of the instructions that rows may take more within a budget before runs are tried."""
@@ -40,54 +32,93 @@ class OverBudget(Unsupported):
 
 
 def make_draft(graph: Graph, isa: Isa, options: PlanOptions) -> Draft:
-    """The best one for cores with `isa`.
+    """The best one for cores with `isa`; raises as `Drafting.within`."""
+    return Drafting(graph, isa, options).within(options.budget)
 
-    Raises:
-        Unsupported: the arena needs 256 MiB or more; no stream takes the rows of an input that is
-            to be fed; or no plan is within the budget.
+
+class Drafting:
+    """Drafts of a graph for cores with `isa`, within several budgets: each as if it were the only
+    one, for less time.
+
+    Args:
+        options: all but the budget.
     """
-    every = graph.whole
-    if options.wide:
-        graph, every = _widened(graph), _widened(every)
-    whole = _whole(graph, isa)
-    # What streams may add is a share of the program's work with all channels: without those that
-    # are left out, it would be too little for what the same rows need.
-    room = options.surcharge * (whole if graph.pruning is None else _whole(every, isa)).effort
-    most = room + whole.surcharge
-    best: Draft | None = None
-    failure: Unsupported | None = None
-    for fed in _ways(graph, options):
-        if best is not None and options.feed == "rows":
-            break
-        if best is not None and _is_hopeless(fed, best, options):
-            continue
-        try:
-            draft = _draft(whole if fed is graph else _whole(fed, isa), options, most)
-        except Unsupported as error:
-            failure = error
-            continue
-        if options.budget is None and options.streams and not draft.streams:
-            # Whole tensors may cost no more either for want of scratch.
-            draft = draft.within(room, ARENA_LIMIT) or draft
-        best = draft if best is None else _better(best, draft, room, options.budget)
-    if best is None:
-        assert failure is not None
-        raise failure
-    if options.budget is not None and options.streams:
-        for fed in _ways(graph, options):
-            best = _with_runs(fed, isa, best, options.budget)
-    if options.budget is not None and best.size + SLACK > options.budget:
-        raise _over(best, options.budget, _advice(best, graph, options))
-    return best
+
+    def __init__(self, graph: Graph, isa: Isa, options: PlanOptions) -> None:
+        self._graph = _widened(graph) if options.wide else graph
+        self._every = _widened(graph.whole) if options.wide else graph.whole
+        self._isa, self._options = isa, options
+        self._whole = Way(self._graph, isa, options.streams)
+
+    @cached_property
+    def _room(self) -> float:
+        """Instructions that streams may add: a share of the program's work with all channels,
+        as without those that are left out it would be too little for what the same rows need.
+        """
+        every = self._whole if self._graph.pruning is None else Way(self._every, self._isa)
+        return self._options.surcharge * every.whole.effort
+
+    def within(self, budget: int | None) -> Draft:
+        """The best one: within a budget the one with the fewest instructions, else the smallest.
+
+        Raises:
+            Unsupported: as `nearest`; or no plan is within the budget.
+        """
+        best = self.nearest(budget)
+        if budget is not None and best.size + SLACK > budget:
+            raise _over(best, budget, _advice(best, self._graph, self._options))
+        return best
+
+    def nearest(self, budget: int | None) -> Draft:
+        """As `within`; the smallest one if none is within the budget.
+
+        Raises:
+            Unsupported: the arena needs 256 MiB or more; or no stream takes the rows of an input
+                that is to be fed.
+        """
+        options = replace(self._options, budget=budget)
+        room = self._room
+        most = room + self._whole.whole.surcharge
+        best: Draft | None = None
+        failure: Unsupported | None = None
+        for way in self._ways:
+            if best is not None and options.feed == "rows":
+                break
+            if best is not None and _is_hopeless(way.graph, best, options):
+                continue
+            try:
+                draft = way.draft(options, most)
+            except Unsupported as error:
+                failure = error
+                continue
+            if budget is None and options.streams and not draft.streams:
+                # Whole tensors may cost no more either for want of scratch.
+                draft = draft.within(room, ARENA_LIMIT) or draft
+            best = draft if best is None else _better(best, draft, room, budget)
+        if best is None:
+            assert failure is not None
+            raise failure
+        if budget is not None and options.streams:
+            for way in self._ways:
+                best = _with_runs(way, best, options)
+        return best
+
+    @cached_property
+    def _ways(self) -> list[Way]:
+        """The graph with its inputs and outputs by rows, or with whole ones, as requested: the
+        first that is possible for `rows`, else any.
+        """
+        return [
+            self._whole if graph is self._graph else Way(graph, self._isa, self._options.streams)
+            for graph in _by_rows(self._graph, self._options)
+        ]
 
 
 def _widened(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(replace(node, op=node.op.widened) for node in graph.nodes))
 
 
-def _ways(graph: Graph, options: PlanOptions) -> Iterator[Graph]:
-    """The graph with its inputs and outputs by rows, or with whole ones, as requested: the first
-    that is possible for `rows`, else any."""
+def _by_rows(graph: Graph, options: PlanOptions) -> Iterator[Graph]:
     if options.feed != "whole" and options.streams:
         drained = drain_rows(graph)
         fed: Graph | None = None
@@ -110,58 +141,23 @@ def _is_hopeless(graph: Graph, best: Draft, options: PlanOptions) -> bool:
     return inputs >= best.size and inputs + SLACK > (options.budget or 0)
 
 
-def _whole(graph: Graph, isa: Isa) -> Draft:
-    """Without streams."""
-    _check_sizes(graph)
-    sharing = share(graph)
-    return Draft(graph, isa, sharing.storage, _calls(graph, isa, sharing.settled))
-
-
-def _draft(draft: Draft, options: PlanOptions, most: float) -> Draft:
+def _with_runs(way: Way, best: Draft, options: PlanOptions) -> Draft:
+    """A draft with runs, if that fits the budget with fewer instructions, or where none fits, if
+    it is smaller.
     """
-    Args:
-        draft: without streams, of the graph with its inputs and outputs by rows or whole.
-        most: of instructions that streams may add.
-    """
-    by_rows: list[Sequence[RowCall]] = [()] * len(draft.calls)
-    if options.streams or draft.needs_streams:
-        by_rows = _row_calls(draft.graph, draft.isa, draft.calls)
-    if options.budget is None:
-        return smallest(draft, by_rows, most)
-    return fastest(draft, by_rows, options.budget - SLACK)
-
-
-def _with_runs(graph: Graph, isa: Isa, best: Draft, budget: int) -> Draft:
-    """A draft of a graph with runs, if that fits a budget with fewer instructions, or where none
-    fits, if it is smaller.
-    """
-    fits = best.size + SLACK <= budget
+    assert options.budget is not None
+    limit = options.budget - SLACK
+    fits = best.size <= limit
     if fits and best.surcharge <= SLOWER * best.effort:
         return best
-    plain, limit = _whole(graph, isa), budget - SLACK
-    by_rows = _row_calls(graph, isa, plain.calls)
-    selection = RunSelection(graph, isa, by_rows, plain.effort, limit)
-
-    known = dict(zip(graph.nodes, zip(plain.calls, by_rows, strict=True), strict=True))
-
-    def least(changed: Graph) -> int:
-        every = [known.get(node) or _calls_of_run(node, isa) for node in changed.nodes]
-        calls, rows = zip(*every, strict=True)
-        return Search(Computation(changed, share(changed).storage, calls, rows, isa)).least_peak
-
-    for changed in Fitting(selection, least, limit).graphs():
-        draft = _whole(changed, isa)
-        fast = fastest(draft, _row_calls(changed, isa, draft.calls), limit)
-        if fast.size <= limit and (not fits or fast.surcharge < best.surcharge):
-            best, fits = fast, True
-        elif not fits and fast.size < best.size:
-            best = fast
+    if _is_hopeless(way.graph, best, options):
+        return best
+    for draft in way.with_runs(limit):
+        if draft.size <= limit and (not fits or draft.surcharge < best.surcharge):
+            best, fits = draft, True
+        elif not fits and draft.size < best.size:
+            best = draft
     return best
-
-
-def _calls_of_run(node: Node, isa: Isa) -> tuple[Sequence[KernelCall], Sequence[RowCall]]:
-    rows = node.op.row_calls(node.inputs, node.outputs, isa)
-    return [row.call for row in rows], rows
 
 
 def _better(rows: Draft, whole: Draft, room: float, budget: int | None) -> Draft:
@@ -209,42 +205,3 @@ def _advice(draft: Draft, graph: Graph, options: PlanOptions) -> str | None:
     largest = sorted(most.tensors, key=lambda tensor: -tensor.nbytes)[:_NAMED]
     names = ", ".join(f"{tensor.name} of {tensor.nbytes:,} bytes" for tensor in largest)
     return f"smaller tensors at {node.source}, where most is in use: {names}"
-
-
-def _check_sizes(graph: Graph) -> None:
-    """Refuses what can never fit, before any op packs its tables."""
-    tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
-    for tensor in (*tensors, *(port.tensor for port in (*graph.inputs, *graph.outputs))):
-        if tensor.nbytes >= ARENA_LIMIT:
-            raise Unsupported(f"{tensor.name} needs {tensor.nbytes:,} bytes, more than 256 MiB")
-
-
-def _calls(graph: Graph, isa: Isa, settled: Container[int]) -> list[Sequence[KernelCall]]:
-    """The kernel calls that compute each node."""
-    return [
-        ()
-        if node.op.view_of is not None or index in settled or node.is_empty
-        else whole_calls(node, isa)
-        for index, node in enumerate(graph.nodes)
-    ]
-
-
-def _row_calls(
-    graph: Graph, isa: Isa, calls: Sequence[Sequence[KernelCall]]
-) -> list[Sequence[RowCall]]:
-    """Calls that compute each node row by row; none for what is computed as a whole."""
-    return [
-        tuple(_rows_of(node, isa)) if whole and not node.guards else ()
-        for node, whole in zip(graph.nodes, calls, strict=True)
-    ]
-
-
-def _rows_of(node: Node, isa: Isa) -> Sequence[RowCall]:
-    """The calls that make an image of more than a row, or one result, from images."""
-    is_outside = isinstance(node.op, Feed)  # whose input may have any shape
-    if len(node.outputs) != 1 or not (is_outside or all(map(image_rows, node.inputs[:1]))):
-        return ()
-    calls = node.op.row_calls(node.inputs, node.outputs, isa)
-    if (image_rows(node.outputs[0]) or 1) == 1 and not all(call.accumulates for call in calls):
-        return ()
-    return calls if all(map(image_rows, (t for call in calls for t in call.reads))) else ()

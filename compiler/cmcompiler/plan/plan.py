@@ -16,6 +16,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import BRANCH, REF_CONSTANT, STREAM
+from cmcompiler.plan.runs.tile_calls import TileCalls
 
 
 class Base(Enum):
@@ -149,6 +150,7 @@ class PlanStep:
         exact: outputs are bit-exact to the reference, as are those of all steps before.
         arithmetic: of the node.
         form, family: of the call.
+        tiles: the calls of a step of a run.
         channels, live_channels: of the node's first output, before pruning and after it; None for
             a branch or stream.
     """
@@ -173,6 +175,7 @@ class PlanStep:
     fences: tuple[Fence, ...] = ()
     form: type[Arguments] | None = None
     family: str = ""
+    tiles: tuple[TileCalls, ...] = ()
 
     @property
     def typed(self) -> Arguments | None:

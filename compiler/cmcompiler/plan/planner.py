@@ -29,11 +29,13 @@ from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import BRANCH, CONTROL_BRANCH, CONTROL_DRAIN, CONTROL_FEED, SLACK, STREAM
 from cmcompiler.plan.borrowing import borrow
 from cmcompiler.plan.constants import ConstantPool
+from cmcompiler.plan.draft import Draft
 from cmcompiler.plan.drafting import make_draft
 from cmcompiler.plan.options import SMALLEST, PlanOptions
 from cmcompiler.plan.plan import Argument, Fence, Plan, PlanStep, Ref, Span, StateBuffer
 from cmcompiler.plan.resolver import Resolver
 from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.runs.tile_calls import TileCalls, tile_calls
 from cmcompiler.plan.schedule import BranchStart, StreamStart
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, encode
 from cmcompiler.plan.streams.group import StreamStage
@@ -49,8 +51,12 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
         Unsupported: the arena needs 256 MiB, or the constants 2 GiB, or more; no stream takes
             the rows of an input that is to be fed; or no plan is within the budget.
     """
-    draft = make_draft(borrow(graph, isa), isa, options)
-    graph = draft.graph
+    return plan_of(make_draft(borrow(graph, isa), isa, options))
+
+
+def plan_of(draft: Draft) -> Plan:
+    """The plan that a draft becomes."""
+    graph, isa = draft.graph, draft.isa
     schedule, memory, grown = draft.schedule, draft.memory, draft.grown
     chosen = draft.streams
     constants = ConstantPool()
@@ -72,9 +78,12 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
             continue
         call, is_last = entry.action, index == schedule.spans[entry.node][-1]
         tiled, made = draft.tiled.get(index), node
+        tiles: tuple[TileCalls, ...] = ()
         if tiled is not None:
             assert isinstance(node.op, Run)
             made = node.op.parts[tiled.part]
+            shape = made.outputs[0].shape
+            tiles = tuple(tile_calls(made.op, shape, node.op.tiling, tiled))
         counts = is_last or tiled is not None  # for all of what it computes
         if call.kernel in OUTSIDE:
             control = CONTROL_FEED if call.kernel == FEED else CONTROL_DRAIN
@@ -101,6 +110,7 @@ def make_plan(graph: Graph, isa: Isa, options: PlanOptions = SMALLEST) -> Plan:
                 arithmetic=arithmetic[entry.node],
                 form=call.form,
                 family=call.family,
+                tiles=tiles,
                 fences=_fences(_touched(stages.get(index), tiled), resolver, draft.scope(index)),
                 channels=before.channels(made.outputs[0]),
                 live_channels=channel_count(made.outputs[0]),

@@ -18,6 +18,9 @@ from cmcompiler.ops.support.packing import PACKED_ROWS
 VECTOR = 16
 """Bytes of a strip's pixel that are copied at once."""
 
+_FEW_PIXELS = 8
+"""Pixels of a row below which its product takes much longer than as a part of a larger one."""
+
 _ROWS = 4
 """ROWS of kernels/conv2d.c."""
 
@@ -176,6 +179,10 @@ class PixelArguments(ProductArguments):
     @property
     def depth_of_products(self) -> int:
         return self.depth
+
+    @property
+    def suits_more(self) -> bool:
+        return self.output.width < _FEW_PIXELS
 
     def division(self, rows: int, units: int = 1) -> Work:
         count = self.output.batch * (1 if self.joined and self.is_dense else rows)

@@ -123,7 +123,11 @@ def tiled_call(
     reads = Reach(window.stride[0], -window.padding[0], window.reach[0] - 1 - window.padding[0])
     first = replace(every[0], arguments=words[0], rows=(0, op.output_shape[1]))
     touched = ((source.touched, reads), (result.touched, Reach()))
-    return TiledCall(part, first, tiling.reaches[part + 1], tuple(patches), touched)
+    counts = [1] * len(every)
+    if len(every) > 1:
+        counts[1] += len(tiling.tiles) - len(every)
+    alike = tuple(zip(every, counts, strict=True))
+    return TiledCall(part, first, tiling.reaches[part + 1], tuple(patches), touched, alike)
 
 
 def _ends(tiles: Sequence[Columns]) -> Sequence[Columns]:

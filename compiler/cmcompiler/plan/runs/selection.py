@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -23,8 +23,8 @@ COLUMNS = (2, 3, 4, 6, 8, 12, 18, 24, 36)
 BANDS = (1, 2, 4)
 """Rows at once to choose from."""
 
-SIZES = 6
-"""Limits of the bytes of tiles."""
+SHARES = (2, 3, 4, 6, 8, 12, 16)
+"""Limits of the bytes of tiles: the memory that rows need, divided by each."""
 
 PRICES = range(-7, 4)
 """Instructions of a byte, as powers of two of what a byte of the arena costs on average."""
@@ -58,7 +58,7 @@ class RunSelection:
     Args:
         row_calls: those that compute each node row by row, if that is possible.
         effort: instructions of the graph.
-        size: bytes of an arena without runs.
+        size: bytes that rows need at least.
     """
 
     def __init__(
@@ -70,25 +70,22 @@ class RunSelection:
         size: int,
     ) -> None:
         self._graph, self._isa, self._row_calls = graph, isa, row_calls
-        self._average = effort / size
+        self._average, self._size = effort / size, size
         self._impossible: set[StageChoice] = set()
         self._known: dict[tuple[StageChoice, ...], Graph] = {}
 
-    def sets(self, limit: int) -> Iterator[list[tuple[StageChoice, ...]]]:
-        """For each limit of tiles, sets of runs from the fewest instructions to the least memory.
+    @cached_property
+    def sets(self) -> Mapping[int, list[tuple[StageChoice, ...]]]:
+        """For each limit of tiles, sets from the fewest instructions to the least memory."""
+        return {size: self._within(size) for size in (self._size // share for share in SHARES)}
 
-        Args:
-            limit: bytes that tiles may take at most.
+    def _within(self, most: int) -> list[tuple[StageChoice, ...]]:
         """
-        sizes = sorted({option.tiles for option in self._runs if option.tiles <= limit})
-        steps = range(1, SIZES + 1)
-        for most in sorted({sizes[step * len(sizes) // SIZES - 1] for step in steps if sizes}):
-            found: list[tuple[StageChoice, ...]] = []
-            for power in PRICES:
-                chosen = self._possible(most, self._average * 2.0**power)
-                if chosen and chosen not in found:
-                    found.append(chosen)
-            yield found
+        Args:
+            most: bytes of tiles.
+        """
+        every = (self._possible(most, self._average * 2.0**power) for power in PRICES)
+        return [chosen for chosen in dict.fromkeys(every) if chosen]
 
     def graph(self, options: tuple[StageChoice, ...]) -> Graph:
         """The graph with such runs."""

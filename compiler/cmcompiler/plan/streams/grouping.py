@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cmcompiler.ir.graph import Graph
@@ -20,7 +20,7 @@ from cmcompiler.plan.storage import Storage
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
 from cmcompiler.plan.streams.group import make_group
 from cmcompiler.plan.streams.stream import Stream, Takeover
-from cmcompiler.plan.streams.turns import measure
+from cmcompiler.plan.streams.turns import Rows, measure
 
 NEVER = 1 << 40
 """Bytes of what memory must never hold."""
@@ -33,6 +33,7 @@ class Computation:
     Attributes:
         calls: those that compute each node as a whole.
         row_calls: those that compute it row by row, if that is possible.
+        measured: rows of groups of such nodes, also of those in other graphs.
     """
 
     graph: Graph
@@ -40,6 +41,7 @@ class Computation:
     calls: Sequence[Sequence[KernelCall]]
     row_calls: Sequence[Sequence[RowCall]]
     isa: Isa
+    measured: dict[Hashable, Rows] = field(default_factory=dict)
 
 
 class Grouping:
@@ -54,6 +56,7 @@ class Grouping:
         self._storage = computation.storage
         self._calls = computation.calls
         self._row_calls = computation.row_calls
+        self._measured = computation.measured
         nodes = list(enumerate(self._graph.nodes))
         self._fed = {i: node.outputs[0] for i, node in nodes if isinstance(node.op, Feed)}
         self._drained = {i: node.inputs[0] for i, node in nodes if isinstance(node.op, Drain)}
@@ -223,7 +226,11 @@ class Grouping:
         if group is None or not is_encodable(group):
             return None
         pair = self._pair(start, end, whole)
-        rows = measure(group, *pair) if pair else measure(group)
+        made = self._graph.nodes[start:end]
+        key = made, frozenset(inner), bands, upward, pair
+        if key not in self._measured:
+            self._measured[key] = measure(group, *pair) if pair else measure(group)
+        rows = self._measured[key]
         takeover, saved = None, 0
         if pair and rows.shift is not None:
             takeover = Takeover.of(*pair, rows.shift, upward)

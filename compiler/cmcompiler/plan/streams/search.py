@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import accumulate
 from math import isinf
@@ -54,6 +55,19 @@ class Search:
         self._known: dict[tuple[int, int, int], Stream | None] = {}
         self._best: dict[tuple[int, BandSet], tuple[float, tuple[Stream, ...]]] = {}
         self._cuts: dict[tuple[range, ...], tuple[Stream, ...]] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """No node can be computed row by row."""
+        return not any(self._row_calls)
+
+    @property
+    def anew(self) -> Search:
+        """A search that has found no cuts, but knows the same groups."""
+        search = copy(self)
+        search._best, search._cuts = {}, {}
+        search.__dict__.pop("fewest", None)
+        return search
 
     @property
     def _rows(self) -> int:

@@ -11,12 +11,13 @@ from harness.run_graphs import bottlenecks
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.op import TILES
 from cmcompiler.isa import Isa
-from cmcompiler.plan.drafting import OverBudget, _row_calls, _whole
+from cmcompiler.plan.drafting import OverBudget
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.plan.runs.fitting import Fitting
 from cmcompiler.plan.runs.selection import RunSelection
+from cmcompiler.plan.way import Way
 
 
 def planned(isa: Isa, budget: int | None) -> Plan:
@@ -43,36 +44,39 @@ def test_a_budget_that_no_plan_meets_names_the_smallest_one() -> None:
         planned(Isa.DSP, 2048)
 
 
+def chosen_from(graph: Graph) -> RunSelection:
+    way = Way(graph, Isa.DSP)
+    return RunSelection(graph, Isa.DSP, way.row_calls, way.whole.effort, 16384)
+
+
 def test_sets_go_from_few_instructions_to_little_memory() -> None:
-    graph, isa = bottlenecks(), Isa.DSP
-    whole = _whole(graph, isa)
-    rows = _row_calls(graph, isa, whole.calls)
-    selection = RunSelection(graph, isa, rows, whole.effort, 8192)
-    every = list(selection.sets(8192))
-    assert every
-    for sets in every:
+    graph = bottlenecks()
+    selection = chosen_from(graph)
+    every = selection.sets
+    assert any(every.values())
+    for most, sets in every.items():
         costs = [sum(option.cost for option in chosen) for chosen in sets]
         assert costs == sorted(costs)
         for chosen in sets:
             ends = [(option.start, option.end) for option in chosen]
             assert all(a[1] <= b[0] for a, b in pairwise(ends))
+            assert all(option.tiles <= most for option in chosen)
             assert len(selection.graph(chosen).nodes) < len(graph.nodes)
 
 
 def test_runs_that_others_make_needless_are_left_out() -> None:
     """With sizes that only the first operators decide."""
-    graph, isa = bottlenecks(), Isa.DSP
-    whole = _whole(graph, isa)
-    selection = RunSelection(graph, isa, _row_calls(graph, isa, whole.calls), whole.effort, 8192)
-
-    def size(changed: Graph) -> int:
-        return 1000 if changed.nodes[0] is not graph.nodes[0] else 9000
-
-    for changed in Fitting(selection, size, 8192).graphs():
-        assert changed.nodes[-1] is graph.nodes[-1]
-        assert changed.nodes[0] is not graph.nodes[0]
-    none = [*Fitting(selection, size, 500).graphs()]
-    assert len(none) == 1
+    graph = bottlenecks()
+    fitting = Fitting(
+        chosen_from(graph), lambda changed: 1000 if changed.nodes[0] is not graph.nodes[0] else 9000
+    )
+    changed = [*fitting.graphs(8192)]
+    assert changed
+    for each in changed:
+        assert each.nodes[-1] is graph.nodes[-1]
+        assert each.nodes[0] is not graph.nodes[0]
+    assert not [*fitting.graphs(500)]
+    assert fitting.smallest is not None
 
 
 def test_no_streams_means_no_runs() -> None:

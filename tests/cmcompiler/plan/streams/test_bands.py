@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
 from cmcompiler.plan.draft import Draft
-from cmcompiler.plan.drafting import _row_calls, _whole
 from cmcompiler.plan.streams.bands import Bands
 from cmcompiler.plan.streams.grouping import Computation, Grouping
 from cmcompiler.plan.streams.stream import Stream
+from cmcompiler.plan.way import Way
 
 FEW = 4
 
 
 def groups(graph: Graph, isa: Isa) -> tuple[Draft, Bands, list[Stream]]:
     """Some groups of the graph, with stages that make one row at once."""
-    whole = _whole(graph, isa)
-    row_calls = _row_calls(graph, isa, whole.calls)
-    computation = Computation(graph, whole.storage, whole.calls, row_calls, isa)
+    way = Way(graph, isa)
+    whole = way.whole
+    computation = Computation(graph, whole.storage, whole.calls, way.row_calls, isa)
     grouping = Grouping(computation)
     found = []
     for end in range(1, len(graph.nodes) + 1):
