@@ -10,6 +10,9 @@
     cmbuild bench --models $programs --boards $boards
     python benchmarks/costs.py build --only-new --programs $programs
 
+    cmbuild run $model --board $board --io int8 --ram-budget $budget --build-dir build/$budget
+    python benchmarks/costs.py build --only-new --programs $models --budgets $budgets
+
 Reads the cycles that these runs of the zoo and of benchmarks/small_networks.py left in the build
 folder, and writes recorded_runs.json beside this script and the costs fitted to them,
 cmbuild/sizing/costs.json. Costs are the least squares of the differences, none
@@ -26,6 +29,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
@@ -188,24 +192,36 @@ class Runs:
     recorded: dict[str, RecordedRun] = field(default_factory=dict)
 
     def add(
-        self, pipeline: Pipeline, build: Path, board: str, weights: str, models: Sequence[str]
+        self,
+        pipeline: Pipeline,
+        build: Path,
+        board: str,
+        weights: str,
+        models: Sequence[str],
+        *,
+        budgets: Sequence[str | None] = (None,),
     ) -> None:
         """Adds the runs of models on a board; missing ones, and those of another plan than today's,
         are left out.
+
+        Args:
+            budgets: `--ram-budget` of the runs; None for those without one.
         """
         fits = Fits(pipeline)
-        for model in models:
+        for model, budget in product(models, budgets):
             request = compose(
                 BuildRequest,
                 model=model,
                 board=board,
-                build_dir=build,
+                build_dir=build if budget is None else build / budget,
                 weights_as=weights,
-                io=None if weights == NARROW else "int8",
+                io=None if weights == NARROW and budget is None else "int8",
+                ram_budget=budget,
             )
             kept = build_folder(request)
             name = Path(model).name if model.endswith(PROGRAMS) else kept.parent.name
             name = name if weights == NARROW else f"{name} {weights}"
+            name = name if budget is None else f"{name} within {budget}"
             try:
                 record = PlanRecord.model_validate_json((kept / "plan/plan.json").read_bytes())
                 run = Intervals.model_validate_json((kept / "cycles/intervals.json").read_bytes())
@@ -239,7 +255,7 @@ def with_wide(costs: CoreCosts, runs: Runs, recorded: Mapping[str, RecordedRun])
     return finished(costs.isa, kernels, {**recorded, **runs.recorded})
 
 
-def main() -> None:
+def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -266,6 +282,17 @@ def main() -> None:
         default=MODELS,
         help="with --only-new: of runs of these .tflite files, with commas",
     )
+    parser.add_argument(
+        "--budgets",
+        type=lambda text: text.split(","),
+        default=[None],
+        help="with --only-new: of runs within these --ram-budget, with commas",
+    )
+    return parser
+
+
+def main() -> None:
+    parser = command_line()
     arguments = parser.parse_args()
     if arguments.models:
         print(",".join(MODELS))
@@ -281,7 +308,8 @@ def main() -> None:
                 own = narrow(recorded[board.cpu])
                 costs = finished(known.isa, narrow(known.kernels), own)
             elif arguments.only_new:
-                runs.add(work.pipeline, build, name, NARROW, arguments.programs)
+                named = arguments.programs
+                runs.add(work.pipeline, build, name, NARROW, named, budgets=arguments.budgets)
                 new = [step for step in runs.steps if step[1] not in known.kernels]
                 called = {model: runs.recorded[model] for model, *_ in new}
                 own = {**recorded[board.cpu], **called}

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torchvision.models import mobilenet_v2
 
 NAMES = (
     *("plain", "wide_windows", "separable", "separable_5x5", "strided", "flat"),
     *("several_filters", "more_filters", "grouped", "wide_groups"),
 )
+
+IN_TILES = "narrow_mobilenet"
+"""The network whose plans within small budgets show what kernels cost in tiles of columns."""
 
 Made = tuple[nn.Module, Tensor, list[Tensor]]
 """A module, an input, and inputs to calibrate with."""
@@ -63,6 +67,10 @@ def grouped() -> Made:
 def wide_groups() -> Made:
     layers = (*_convolution(1, 24, 3, 2), *_convolution(24, 36, 3, 2, groups=3))
     return _made((1, 24, 20), *layers, *_convolution(36, 8, 1))
+
+
+def narrow_mobilenet() -> Made:
+    return _made((3, 144, 144), mobilenet_v2(weights=None, width_mult=0.35).features)
 
 
 def _convolution(

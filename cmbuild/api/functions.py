@@ -31,6 +31,7 @@ from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.process import Processes
 from cmbuild.report.html.page import page
 from cmbuild.results import BuildResult, PackageResult, RunResult
+from cmbuild.sizing.curves import check_curve
 from cmbuild.sizing.fits import Fits, boards_with_memory
 from cmbuild.sizing.results import FitResult
 from cmbuild.tasks.run import run as perform
@@ -214,6 +215,7 @@ def fit(
     models: str | Path | Iterable[str | Path],
     boards: str | Iterable[str] = (),
     *,
+    ram_curve: bool = False,
     export: bool = False,
     workers: int | Pool | None = None,
     scheduler: str | None = None,
@@ -225,6 +227,7 @@ def fit(
     Args:
         models: one or several, as of `run`.
         boards: all with limited memory if none.
+        ram_curve: set `curve` of the results, for named boards and without workers.
         export: export models not yet exported; otherwise `need` of their results is None.
         workers, scheduler: as of `sweep`.
         options: `io`, `feed`, `weights_as`.
@@ -237,6 +240,9 @@ def fit(
     given = {"build_dir": Path()} | checked(BuildRequest, options)
     places = boards_with_memory(names("boards", boards), given.get("weights_as"))
     export = flag("export", export)
+    if ram_curve := flag("ram_curve", ram_curve):
+        named = names("models", models), names("boards", boards)
+        check_curve(*named, given.get("ram_budget"), on_workers=choice.is_chosen)
     per_model = [
         [compose(BuildRequest, model=model, board=place.name, **given) for place in places]
         for model in names("models", models)
@@ -253,8 +259,11 @@ def fit(
             perform(session, fits.missing(requests), [])
             if session.failures.first is not None:
                 raise session.failures.first
-        table = ResultTable(fits.cell(request).result for request in requests)
-    return table
+        cells = [fits.cell(request) for request in requests]
+        if ram_curve:
+            pairs = zip(cells, requests, strict=True)
+            cells = [fits.curved(cell, request) for cell, request in pairs]
+    return ResultTable(cell.result for cell in cells)
 
 
 @own_errors

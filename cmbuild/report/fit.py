@@ -16,7 +16,7 @@ from cmbuild.report.fit_summary import MARKS, by_model
 from cmbuild.report.text import SCREEN, indented, short_table, table
 from cmbuild.sizing.estimate import Basis
 from cmbuild.sizing.fits import Cell
-from cmbuild.sizing.results import FitResult, PredictedCycles
+from cmbuild.sizing.results import FitResult, PredictedCycles, RamCurveResult
 from cmbuild.text import size
 
 _BASIS = {
@@ -71,6 +71,9 @@ class FitReport:
 
     def _notes(self, known: Sequence[Cell]) -> Iterator[str]:
         yield from _paragraph([line for cell in known if (line := _gain(cell))])
+        for cell in known:
+            if cell.curve is not None:
+                yield f"\n{_curve(cell, cell.curve)}"
         bases = {cell.need.code.basis for cell in known if cell.need is not None}
         estimated = [f"{MARKS[basis]} {told}" for basis, told in _BASIS.items() if basis in bases]
         if estimated:
@@ -119,6 +122,25 @@ def _row(cell: Cell) -> Iterator[str]:
     yield (mark if need.code.hot else "") + size(need.ram)
     yield size(board.capacity(Memory.RAM) or 0)
     yield f"fits{_time(cell.cycles)}" if cell.fits else "too big"
+
+
+def _curve(cell: Cell, curve: RamCurveResult) -> str:
+    """A line for each plan: the budget to name, and what comes of it."""
+    head = f"{slug(cell.model)} on {cell.board.name}: RAM against time"
+    usual = f"{curve.usual:,} bytes of arena without --ram-budget"
+    rows = [
+        (
+            str(point.ram_budget),
+            f"{point.arena:,}",
+            f"{point.ram:,}",
+            "–" if point.cycles is None else f"{float(f'{point.cycles.total / 1e6:.3g}'):g} M",
+            "–" if (share := curve.slower(point)) is None else f"{share:+.1%}",
+            "" if point.fits else "too big",
+        )
+        for point in curve.points
+    ]
+    columns = ("--ram-budget", "arena", "RAM", "cycles", "more", "")
+    return f"{indented(f'{head}; {usual}', 2)}\n{table(columns, rows)}"
 
 
 def _time(cycles: PredictedCycles | None) -> str:

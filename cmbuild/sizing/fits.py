@@ -23,6 +23,7 @@ from cmbuild.pipeline.request import NARROW, WIDE, Boundary, BuildRequest, Plann
 from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.library import LibraryStage
 from cmbuild.pipeline.stages.plan import PlanStage
+from cmbuild.sizing.curves import CurveSizes
 from cmbuild.sizing.estimate import (
     Basis,
     CodeSize,
@@ -40,6 +41,7 @@ from cmbuild.sizing.results import (
     FitResult,
     NeedResult,
     PredictedCycles,
+    RamCurveResult,
     WideResult,
 )
 from cmbuild.sizing.sections import known_code
@@ -53,6 +55,7 @@ T = TypeVar("T")
 
 _SIZE = TypeAdapter(ProgramSize)
 _LINKED = TypeAdapter(Linked)
+_CURVE = TypeAdapter(CurveSizes)
 
 _VERSION = 7  # version of the `fits` entries in the cache
 
@@ -76,6 +79,7 @@ class Cell:
         tried: remedies, for one that does not fit.
         accuracy: of the export, if it has labelled samples.
         narrow: the same with weights of int8, if those of `need` are of int16.
+        curve: RAM against cycles, if requested.
     """
 
     model: str
@@ -84,6 +88,7 @@ class Cell:
     tried: tuple[Attempt, ...] = ()
     accuracy: ExportedAccuracy | None = None
     narrow: Need | None = None
+    curve: RamCurveResult | None = None
 
     @property
     def over(self) -> int:
@@ -107,6 +112,7 @@ class Cell:
             tried=self.tried,
             accuracy=self.accuracy,
             wide=self.wide,
+            curve=self.curve,
         )
 
     @property
@@ -260,6 +266,19 @@ class Fits:
 
         return replace(cell, tried=tuple(attempts(now, cell.board.isas, cell.over, sized)))
 
+    def curved(self, cell: Cell, request: BuildRequest) -> Cell:
+        """The cell with RAM against cycles, if its model is exported; raises as `cell`."""
+        runner = self._looking.runner(request)
+        plan = self._with_program(runner.plan, request)
+        if plan is None:
+            return cell
+        sizes = _remembered(_CURVE, lambda: _curve(plan), curve=plan.fingerprint)
+
+        def needed(program: ProgramSize) -> Need:
+            return need(runner.board, program, self._code(runner.board, runner.library, program))
+
+        return replace(cell, curve=sizes.on(runner.board, needed))
+
     def missing(self, requests: Iterable[BuildRequest]) -> list[ExportStage]:
         """Exports that would give a program to each model without one."""
         exports: dict[str, ExportStage] = {}
@@ -334,6 +353,14 @@ def _planned(plan: PlanStage) -> Plan:
     graph = plan.source.live_graph()
     with plan.source.ops.registered():
         return make_plan(graph, plan.isa, plan.options)
+
+
+def _curve(plan: PlanStage) -> CurveSizes:
+    from cmcompiler.plan.curve import ram_curve
+
+    graph = plan.source.live_graph()
+    with plan.source.ops.registered():
+        return CurveSizes.of(ram_curve(graph, plan.isa, plan.options))
 
 
 def _remembered(kind: TypeAdapter[T], find: Callable[[], T], **key: Value) -> T:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from cmbuild.cycles.clock import ClockTable
 from cmbuild.sizing.results import PredictedCycles
 from cmcompiler.ir.work import Work, plain
 from cmcompiler.isa import Isa
+from cmcompiler.plan.runs.tile_calls import TileCalls
 
 if TYPE_CHECKING:
     from cmcompiler.plan.plan import Plan, PlanStep
@@ -45,9 +46,18 @@ class CoreCosts(_Record):
 
     def cycles(self, work: Mapping[str, Work]) -> float | None:
         """None if a kernel's cost is not known."""
-        if not work.keys() <= self.kernels.keys():
-            return None
-        return sum(amounts.at(self.kernels[kernel]) for kernel, amounts in work.items())
+        total = 0.0
+        for kernel, amounts in work.items():
+            if (price := self._prices(kernel)) is None:
+                return None
+            total += amounts.at(price)
+        return total
+
+    def _prices(self, kernel: str) -> Work | None:
+        """Those of whole images where none for tiles are known; then `tiles` is not known either,
+        so that only rows alone are priced so.
+        """
+        return self.kernels.get(kernel) or self.kernels.get(kernel.removesuffix(_TILED))
 
 
 class CostTable(_Record):
@@ -59,6 +69,10 @@ class CostTable(_Record):
 
     provenance: str
     cores: Mapping[str, CoreCosts]
+
+
+_TILED = "_tiled"
+"""The end of the names of kernels for narrow tiles, in which loops have a few rounds."""
 
 
 @cache
@@ -95,10 +109,25 @@ def work_of_steps(plan: Plan) -> list[tuple[str, Work]]:
             calls[index] += len(step.turns) + 1
             calls.update(index + 1 + stage for stage in step.turns)
     lanes = _AT_ONCE[plan.isa]
-    return [
-        (step.family or step.kernel, _work(step, calls.get(index, 1), lanes))
-        for index, step in enumerate(plan.steps)
-    ]
+    return [_of_step(step, calls.get(index, 1), lanes) for index, step in enumerate(plan.steps)]
+
+
+def _of_step(step: PlanStep, calls: int, lanes: int) -> tuple[str, Work]:
+    name = step.family or step.kernel
+    if tiles := step.tiles or _rows_alone(step, calls):
+        every = (_of_tiles(each, lanes).times(each.count) for each in tiles)
+        return name + _TILED, reduce(Work.plus, every)
+    return name, _work(step, calls, lanes)
+
+
+def _rows_alone(step: PlanStep, calls: int) -> Sequence[TileCalls]:
+    """The calls of a stage that makes too few outputs at once for its kernel, as those of a tile
+    are; none for others.
+    """
+    rows, arguments = step.rows[1] - step.rows[0], step.typed
+    if arguments is None or not 1 < rows == calls or not arguments.suits_more:
+        return ()
+    return [TileCalls(arguments, rows, 1, step.elements // rows, step.macs // rows)]
 
 
 def _work(step: PlanStep, calls: int, lanes: int) -> Work:
@@ -107,3 +136,9 @@ def _work(step: PlanStep, calls: int, lanes: int) -> Work:
     if (arguments := step.typed) is not None:
         return arguments.whole(step.macs, step.elements, calls, lanes)
     return plain(step.macs, step.elements, calls, lanes)
+
+
+def _of_tiles(calls: TileCalls, lanes: int) -> Work:
+    if calls.arguments is None:
+        return plain(calls.macs, calls.elements, 1, lanes)
+    return calls.arguments.of_tile(calls.macs, calls.elements, calls.rows, lanes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cmbuild.accuracy import Share
@@ -73,6 +73,49 @@ class WideResult:
 
 
 @dataclass(frozen=True, slots=True)
+class CurvePointResult:
+    """What a model needs of a board if its arena has to fit a budget.
+
+    Attributes:
+        ram_budget: bytes of arena, for `--ram-budget`.
+        arena: exact, at most as much.
+        ram, flash: as `need` has them.
+        fits: the board has as much memory.
+        cycles: None where costs of a kernel on the core are not known.
+    """
+
+    ram_budget: int
+    arena: int
+    ram: int
+    flash: int
+    fits: bool
+    cycles: PredictedCycles | None
+
+
+@dataclass(frozen=True, slots=True)
+class RamCurveResult(HtmlTable):
+    """RAM against cycles of a model on a board.
+
+    Attributes:
+        usual: bytes of arena without a budget.
+        points: from the fastest plan to the smallest one.
+    """
+
+    COLUMNS = ("ram_budget", "arena", "ram", "flash", "fits", "cycles.total")
+
+    usual: int
+    points: tuple[CurvePointResult, ...]
+
+    def rows(self) -> Iterable[CurvePointResult]:
+        return self.points
+
+    def slower(self, point: CurvePointResult) -> float | None:
+        """The share of cycles that a point takes more than the fastest one; None if not known."""
+        known = [each.cycles.total for each in self.points if each.cycles is not None]
+        return None if point.cycles is None else point.cycles.total / min(known) - 1
+
+
+@dataclass(frozen=True, slots=True)
 class FitResult(HtmlTable):
     """A model on a board.
 
@@ -83,6 +126,7 @@ class FitResult(HtmlTable):
         tried: remedies, for one that does not fit, where the board is named.
         accuracy: None without labelled samples.
         wide: for weights of int16.
+        curve: None unless requested.
     """
 
     COLUMNS = ("model", "board", "fits", "need.weights", "need.code", "flash", "need.arena", "ram")
@@ -97,3 +141,4 @@ class FitResult(HtmlTable):
     tried: tuple[Attempt, ...] = ()
     accuracy: ExportedAccuracy | None = None
     wide: WideResult | None = None
+    curve: RamCurveResult | None = None

@@ -15,6 +15,7 @@ Examples:
   cmbuild fit
   cmbuild fit mv2 --board rp2350 --io int8
   cmbuild fit resnet8 --board nrf52840dk --weights-as int16
+  cmbuild fit mv2 --board rp2350 --io int8 --ram-curve --html mv2.html
   cmbuild fit model.pte ds_cnn --json
   cmbuild fit --export --workers 4
 
@@ -34,6 +35,13 @@ is named; 2 usage; 3 no exported program found; 130 Ctrl-C.
 @options.boards("See `cmbuild boards`; by default all.")
 @options.of(Boundary, only=("io", "feed"))
 @options.of(Planning, only=("ram_budget", "weights_as"))
+@click.option(
+    "--ram-curve", is_flag=True, help="Show how many cycles less RAM takes; needs a --board."
+)
+@click.option(
+    "--html", type=options.FILE, metavar="FILE", help="Write --ram-curve as a page with a plot."
+)
+@options.force
 @click.option("--export", is_flag=True, help="Export models not yet exported.")
 @options.cluster
 @options.everything
@@ -42,6 +50,9 @@ def command(
     *,
     models: tuple[str, ...],
     boards: tuple[str, ...],
+    ram_curve: bool,
+    html: Path | None,
+    force: bool,
     export: bool,
     workers: int | None,
     scheduler: str | None,
@@ -52,15 +63,24 @@ def command(
     """Show which MODELS fit which boards, or how many bytes they are over, without building."""
     from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
+    from cmbuild.errors import UsageError
+    from cmbuild.outputs.delivery import check_delivery, deliver
     from cmbuild.pipeline.options import compose
     from cmbuild.report.fit import FitReport
+    from cmbuild.report.html.curves import curves_page
+    from cmbuild.sizing.curves import check_curve
     from cmbuild.sizing.fits import Fits, boards_with_memory, check
     from cmbuild.workers.choice import WorkersChoice
     from cmcompiler import zoo
 
+    if html is not None and not ram_curve:
+        raise UsageError(message="--html of fit shows --ram-curve", hint="add --ram-curve")
+    check_delivery([html], force)
+    cluster = WorkersChoice(workers, scheduler)
+    if ram_curve:
+        check_curve(models, boards, chosen["ram_budget"], on_workers=cluster.is_chosen)
     names = models or tuple(zoo.names())
     places = boards_with_memory(boards, chosen["weights_as"])
-    cluster = WorkersChoice(workers, scheduler)
     per_model = [
         [
             compose(BuildRequest, model=model, board=place.name, build_dir=Path(), **chosen)
@@ -84,7 +104,12 @@ def command(
             if boards:
                 pairs = zip(cells, requests, strict=True)
                 cells = [fits.remedied(cell, request) for cell, request in pairs]
+            if ram_curve:
+                pairs = zip(cells, requests, strict=True)
+                cells = [fits.curved(cell, request) for cell, request in pairs]
         if any(cell.need is not None for cell in cells):
             work.show(FitReport(cells, bool(boards), everything))
+            if html is not None:
+                deliver({html: curves_page([cell.result for cell in cells]).encode()}, force)
         check(cells, models, boards)
     return work.status

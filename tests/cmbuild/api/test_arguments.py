@@ -68,6 +68,7 @@ OWN: dict[str, tuple[object, ...]] = {
     "scheduler": (*WRONG[str], "host:8786", ""),
     "until": (*WRONG[str], "1", "0%", "nan%"),
     "export": WRONG[bool],
+    "ram_curve": WRONG[bool],
     "sensitivity": WRONG[bool],
     "model": (*TEXT, None),
     "board": (*TEXT, ""),

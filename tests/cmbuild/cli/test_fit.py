@@ -61,6 +61,24 @@ def test_microkernels_that_run_from_ram_are_counted_there(cmbuild: Commands) -> 
     assert need["static"] == pytest.approx(built["ram"]["static"], abs=64)
 
 
+def test_each_point_of_a_curve_can_be_built(cmbuild: Commands) -> None:
+    page = cmbuild.folder / "curve.html"
+    words = (IMAGE, "--board", "mps2-an505", "--io", "int8")
+    cell = fits(cmbuild, *words, "--ram-curve", "--html", page)[str(IMAGE), "mps2-an505"]
+    points = cell["curve"]["points"]
+    assert points[0]["cycles"]["total"] <= cell["cycles"]["total"]
+    assert any(point["arena"] == cell["curve"]["usual"] for point in points)
+    point = points[-1]
+    built = cmbuild("build", *words, "--ram-budget", str(point["ram_budget"]), "--json").document
+    assert built["memory"]["ram"]["arena"] == point["arena"] <= point["ram_budget"]
+    shown = cmbuild("fit", *words, "--ram-curve").stdout
+    text = page.read_text()
+    for each in points:
+        assert f"{each['ram_budget']}  " in shown
+        assert f'<td class="n">{each["ram_budget"]}</td><td class="n">{each["arena"]:,}<' in text
+    assert f"--ram-budget {points[0]['ram_budget']}: " in text
+
+
 def test_what_wide_weights_cost_and_buy(cmbuild: Commands) -> None:
     found = fits(cmbuild, IMAGE, "--weights-as", "int16")
     places = {board for _, board in found}
