@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -87,7 +88,8 @@ def check(
     except CompilerError as error:
         return ProgramFidelity(reason=error.message)
     pairing = pair(graph, find_method(program, "forward"), nodes, real.graph)
-    comparison, decisions = LayerComparison(graph, pairing, real), Decisions(real.graph)
+    decisions = Decisions(real.graph)
+    comparison = LayerComparison(graph, pairing, real, decisions.watched)
     taken = [
         tuple(np.array(array, order="C") for array in sample)
         for sample in islice(samples, _number(graph, _MOST_DECIDING if decisions else _MOST))
@@ -158,11 +160,18 @@ class LayerComparison:
 
     Args:
         graph: of the program.
+        watched: nodes of the float graph whose values in the program are wanted.
         is_double: the float graph computes in double precision.
     """
 
     def __init__(
-        self, graph: Graph, pairing: Pairing, real: FloatGraph, *, is_double: bool = False
+        self,
+        graph: Graph,
+        pairing: Pairing,
+        real: FloatGraph,
+        watched: Collection[Node] = (),
+        *,
+        is_double: bool = False,
     ) -> None:
         self._graph = graph
         self._pairs = pairing.pairs
@@ -173,18 +182,18 @@ class LayerComparison:
         self._inputs = [LayerErrors(each) for each in pairing.inputs]
         self._wanted.update(each.tensor for each in pairing.inputs)
         self._outputs = {each.held.index: LayerErrors(each) for each in pairing.outputs}
-        self._run = ForcedRun(real.graph, self._report, is_double=is_double)
+        self._run = ForcedRun(real.graph, self._report, watched, is_double=is_double)
         self._sources = _sources_of_states(real)
         self._held: tuple[Tensor, ...] = real.states
         self._states: Sequence[Array] | None = None
 
-    def add(self, arrays: Sequence[Array], inputs: tuple[Tensor, ...]) -> Mapping[Node, MadeValue]:
+    def add(self, arrays: Sequence[Array], inputs: tuple[Tensor, ...]) -> Mapping[Node, Any]:
         """
         Args:
             arrays: inputs of the program.
             inputs: the same for the float graph.
 
-        Returns: the program's values.
+        Returns: the program's values of the watched nodes.
         """
         evaluation = evaluate(self._graph, arrays, self._wanted, self._states)
         self._states = evaluation.states
@@ -207,7 +216,7 @@ class LayerComparison:
         for index, errors in self._outputs.items():
             if leaves[index].shape == evaluation.outputs[index].shape:
                 errors.add(leaves[index], evaluation.outputs[index])
-        return values
+        return self._run.seen
 
     def _parts(
         self, pair: ValuePair, tensors: Mapping[ProgramTensor, Array]

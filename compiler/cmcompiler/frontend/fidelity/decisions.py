@@ -16,10 +16,8 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.call_sites import marked
-from cmcompiler.frontend.fidelity.forced import MadeValue
 from cmcompiler.frontend.fidelity.pairing import StepRange
 from cmcompiler.frontend.fidelity.record import FlippedDecisions
-from cmcompiler.frontend.fidelity.values import real
 from cmcompiler.frontend.operators.function import function
 from cmcompiler.frontend.own_ranges import observer_of
 
@@ -49,22 +47,23 @@ class Decisions:
     def __bool__(self) -> bool:
         return bool(self._jumping or self._deciding)
 
-    def add(self, exact: Mapping[Node, Any], made: Mapping[Node, MadeValue]) -> None:
+    @property
+    def watched(self) -> frozenset[Node]:
+        """The nodes whose values the program must show: decisions, and numbers before a jump."""
+        return frozenset([*self._deciding, *(places.held for _, places in self._jumping)])
+
+    def add(self, exact: Mapping[Node, Any], made: Mapping[Node, Any]) -> None:
         """
         Args:
             exact: values of the float model.
-            made: values of the program, where they are known.
+            made: values of the program for the watched nodes.
         """
         for node in self._deciding:
-            if node in made and isinstance(exact[node], Tensor):
-                ours = _numbers(made[node]).reshape(exact[node].shape)
-                self._count(node, ours != exact[node].to(ours.dtype))
+            if isinstance(exact[node], Tensor):
+                self._count(node, made[node] != exact[node])
         for node, places in self._jumping:
-            source = places.source
-            if source in made:
-                numbers = exact[source].double()
-                ours = _numbers(made[source]).double().reshape(numbers.shape)
-                self._count(node, places.lie_between(numbers, ours))
+            numbers = exact[places.source].double()
+            self._count(node, places.lie_between(numbers, made[places.held].double()))
 
     def _count(self, node: Node, flipped: Tensor) -> None:
         count = self._counts[node]
@@ -84,20 +83,32 @@ class Jumps:
     """Where a function of one number jumps.
 
     Attributes:
-        source: computes the number.
+        held: rounds the number.
         function: as text.
-        below, above: the nearest numbers in steps of its range, by jump.
+        step: of its range.
+        below, above: the nearest numbers in steps of it, by jump.
         least: what the function's results differ by, at least.
     """
 
-    source: Node
+    held: Node
     function: str
+    step: float
     below: Tensor
     above: Tensor
     least: float
 
+    @property
+    def source(self) -> Node:
+        """The node that computes the number, or an input."""
+        return self.held.all_input_nodes[0]
+
     def lie_between(self, some: Tensor, others: Tensor) -> Tensor:
-        """Whether there is a jump between each two numbers."""
+        """Whether there is a jump between each two numbers.
+
+        Args:
+            others: rounded, but for the rounding of single precision.
+        """
+        others = (others / self.step).round() * self.step
         lower, upper = torch.minimum(some, others), torch.maximum(some, others)
         begun, ended = torch.bucketize(upper, self.below), torch.bucketize(lower, self.above)
         differences = (self._of(some) - self._of(others)).abs().nan_to_num(torch.inf)
@@ -126,11 +137,7 @@ def jumps(node: Node) -> Jumps | None:
     if not bool(is_jump.any()):
         return None
     below, above = numbers[:-1][is_jump], numbers[1:][is_jump]
-    return Jumps(held.all_input_nodes[0], text, below, above, _JUMP * step)
-
-
-def _numbers(made: MadeValue) -> Tensor:
-    return real(made.array, made.pair.range)
+    return Jumps(held, text, operand.scale, below, above, _JUMP * step)
 
 
 def _name(node: Node) -> str:

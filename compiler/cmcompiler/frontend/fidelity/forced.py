@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,13 +96,25 @@ class ForcedRun(RoundedWeights):
     rounded as its range says.
 
     Args:
+        watched: nodes whose values are kept.
         is_double: in double precision, as far as the graph's operators know it.
+
+    Attributes:
+        seen: values of the watched nodes in the last run.
     """
 
-    def __init__(self, prepared: GraphModule, report: Report, *, is_double: bool = False) -> None:
+    def __init__(
+        self,
+        prepared: GraphModule,
+        report: Report,
+        watched: Collection[Node] = (),
+        *,
+        is_double: bool = False,
+    ) -> None:
         super().__init__(prepared)
-        self._report = report
+        self._report, self._watched = report, frozenset(watched)
         self._is_double = is_double
+        self.seen: dict[Node, Any] = {}
         self._values: Mapping[Node, MadeValue] = {}
         self._layers: dict[Node, MadeValue] = {}
         self._steps: dict[Node, Tensor] = {}
@@ -122,6 +134,12 @@ class ForcedRun(RoundedWeights):
         return self.run(*inputs)
 
     def run_node(self, n: Node) -> Any:
+        result = self._forced(n)
+        if n in self._watched:
+            self.seen[n] = result
+        return result
+
+    def _forced(self, n: Node) -> Any:
         result = self._computed(n)
         made = self._values.get(n)
         if made is None or not isinstance(result, Tensor):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor, nn
 
 from cmcompiler import api
 from cmcompiler.frontend.fidelity.decisions import jumps
 from cmcompiler.frontend.preparation import prepare
+from cmcompiler.frontend.refinement import Refiner
 
 
 class Deciding(nn.Module):
@@ -25,7 +27,10 @@ class Deciding(nn.Module):
 SAMPLES = [(torch.randn(4, 8, generator=torch.Generator().manual_seed(seed)),) for seed in range(8)]
 
 
-def test_decisions_that_rounding_changes_are_counted_by_operator() -> None:
+def test_decisions_that_rounding_changes_are_counted_by_operator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Refiner, "refine", lambda *_: ())  # leaves signs in integers
     torch.manual_seed(0)
     network = Deciding()
     compiled = api.compile(network, SAMPLES[0], SAMPLES)
@@ -59,3 +64,21 @@ def test_steep_functions_do_not_jump_and_signs_do() -> None:
     assert len(by_result) >= 4
     jumping = {text for text, places in by_result.items() if places is not None}
     assert jumping == {text for text in by_result if "sign" in text or "0.5" in text}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        nn.Hardshrink(),
+        nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Flatten(0), nn.Threshold(0.3, -4.0)),
+    ],
+    ids=["input", "moved"],
+)
+def test_numbers_that_no_layer_makes_are_counted_too(
+    module: nn.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Refiner, "refine", lambda *_: ())
+    samples = [(torch.linspace(-1, 1, 1000).reshape(-1, 8),)]
+    compiled = api.compile(module, samples[0], samples)
+    (flipped,) = compiled.fidelity.flipped
+    assert 0 < flipped.share < 0.05
