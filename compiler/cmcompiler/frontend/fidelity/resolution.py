@@ -20,6 +20,7 @@ from cmcompiler.frontend.fidelity.decisions import jumps
 from cmcompiler.frontend.fidelity.forced import RoundedWeights
 from cmcompiler.frontend.fidelity.record import LayerResolution
 from cmcompiler.frontend.operators.arithmetic import DIVISIONS
+from cmcompiler.frontend.rewrites.editing import is_step
 
 _JUMPS = (
     *("remainder", "fmod", "frac", "floor", "ceil", "round", "trunc", "sign", "floor_divide"),
@@ -86,9 +87,9 @@ class ResolutionRun(RoundedWeights):
         power[1] += float((exact - coarse).where(good, 0.0).square().sum())
 
     def layers(self) -> Iterator[LayerResolution]:
-        """Layers that lose anything."""
+        """Layers that lose anything; of a running product, the whole and not its steps."""
         for node, (signal, noise) in self._power.items():
-            if noise == 0 or signal == 0 or _is_jump(node):
+            if noise == 0 or signal == 0 or _is_jump(node) or is_step(node):
                 continue
             snr = 10 * math.log10(signal / noise)
             name = marked(node)

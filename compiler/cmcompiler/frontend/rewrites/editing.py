@@ -12,7 +12,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
-_ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn")
+_STEP = "cmbuild_step"
+_ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", _STEP)
 
 
 def insert(before: Node, operator: Callable[..., Any], *args: Any, **kwargs: Any) -> Node:
@@ -53,6 +54,16 @@ def constant(before: Node, name: str, value: Tensor) -> Node:
         made: Node = before.graph.get_attr(unique)
     made.meta["val"] = _mode(before).from_tensor(value.detach(), static_shapes=True)
     return made
+
+
+def mark_as_step(node: Node) -> None:
+    """Marks a node that computes a part of a call's result which the user's code never sees."""
+    node.meta[_STEP] = True
+
+
+def is_step(node: Node) -> bool:
+    """Whether a node, or the one whose place it took, was marked as a step."""
+    return _STEP in node.meta
 
 
 def replace(old: Node, new: Node) -> None:

@@ -7,7 +7,13 @@ from operator import getitem
 import torch
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.editing import (
+    fake,
+    insert,
+    mark_as_step,
+    named_arguments,
+    replace,
+)
 
 aten = torch.ops.aten
 
@@ -40,4 +46,6 @@ def _replace(node: Node, result: Node, operator: torch._ops.OpOverload) -> None:
         joined = insert(node, operator, later, earlier)
         source = insert(node, aten.cat.default, [first, joined], dim)
         taken *= 2
+        for step in (first, earlier, later, joined, *([source] if taken < size else [])):
+            mark_as_step(step)
     replace(result, source)

@@ -52,3 +52,22 @@ def test_a_spoilt_range_shows_where_it_costs_most() -> None:
     assert found["softmax"].snr_db < 15
     assert found["softmax"].is_operand
     assert abs(found["softmax"].span - 1000) < 5
+
+
+def test_a_running_product_counts_as_a_whole_and_what_reads_its_end_does_alone() -> None:
+    class Decay(nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            product = x.cumprod(1)
+            return product, product[:, -1]
+
+    torch.manual_seed(0)
+    samples = [(torch.rand(1, 16),) for _ in range(4)]
+    prepared = prepare(Decay(), samples[0], samples, refinement=False)
+    resolution = ResolutionRun(prepared.graph)
+    with torch.no_grad():
+        for sample in samples:
+            resolution.run_on(sample)
+    kept = {each.node: each.snr_db for each in resolution.layers()}
+    (last,) = (node for node in kept if "select" in node)
+    assert kept.pop(last) < 20
+    assert kept and all(snr_db > 20 for snr_db in kept.values())
