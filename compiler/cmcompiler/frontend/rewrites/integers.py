@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import getitem
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import number_of
@@ -14,6 +16,12 @@ from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, 
 _ATEN = torch.ops.aten
 
 _Given = dict[str, Any]
+
+_ARITHMETIC = {
+    *(_ATEN.add.Tensor, _ATEN.sub.Tensor, _ATEN.mul.Tensor, _ATEN.div.Tensor),
+    *(_ATEN.maximum.default, _ATEN.minimum.default),
+}
+"""Operators that have integers among numbers as numbers."""
 
 LARGEST_SHIFT = 30
 """Bits; powers of two up to here are numbers of int32."""
@@ -25,6 +33,20 @@ def spell_integers(module: GraphModule) -> None:
         made = None if spell is None else spell(node, named_arguments(node))
         if made is not None:
             replace(node, made)
+    for node in list(module.graph.nodes):
+        if node.target in _ARITHMETIC and fake(node).is_floating_point():
+            for place in filter(_is_place, node.all_input_nodes):
+                node.replace_input_with(
+                    place, insert(node, _ATEN.to.dtype, place, fake(node).dtype)
+                )
+
+
+def _is_place(node: Node) -> bool:
+    """Whether integers are made of the places that an operator gives beside its elements."""
+    value = node.meta.get("val")
+    if not isinstance(value, Tensor) or value.is_floating_point() or value.dtype == torch.bool:
+        return False
+    return node.target is getitem or any(map(_is_place, node.all_input_nodes))
 
 
 def _truth(node: Node, given: _Given) -> Node | None:

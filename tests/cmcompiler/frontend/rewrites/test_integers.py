@@ -38,3 +38,19 @@ def test_the_same_integers(name):
 def test_shifts_by_inputs_stay():
     graph = rewritten(Function(lambda x: x >> x.abs()), NUMBERS % 9, by=spell_integers)
     assert any("shift" in target for target in targets(graph))
+
+
+NUMBERS_AND_PLACES = {
+    "largest": lambda x: sum(x.max(1)),
+    "next": lambda x: x.topk(2).values * (x.topk(2).indices + 1),
+    "difference": lambda x: x - x.min(1, keepdim=True).indices,
+    "quotient": lambda x: x.sort(-1).values / (1 + x.sort(-1).indices),
+    "larger": lambda x: torch.maximum(x, x.sort(-1).indices),
+}
+
+
+@pytest.mark.parametrize("function", NUMBERS_AND_PLACES.values(), ids=NUMBERS_AND_PLACES)
+def test_places_are_numbers_among_numbers(function):
+    x = torch.tensor([[0.5, -1.0, 3.0], [2.0, 2.5, -0.25]])
+    graph = rewritten(Function(function), x, by=spell_integers, tolerance=0)
+    assert "aten.to.dtype" in targets(graph)
