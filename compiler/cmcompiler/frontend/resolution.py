@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from statistics import median_low
 from typing import Any
 
 import torch
@@ -24,6 +25,9 @@ _MOST_OPERANDS = 8
 
 Pair = tuple[Any, Any]
 """A value in float, and the same with the nearest operands rounded."""
+
+Powers = tuple[float, float]
+"""Of a signal, and of its noise."""
 
 
 class OperandRounding:
@@ -134,28 +138,29 @@ class _Pairs(Interpreter):
     def __init__(self, prepared: GraphModule) -> None:
         super().__init__(prepared)
         self._places: Collection[Node] | None = None
+        self._steps: dict[Any, tuple[Tensor, Tensor]] = {}
 
     def ratios(
         self, samples: Sequence[Sequence[Tensor]], places: Collection[Node] | None
     ) -> dict[Node, float]:
-        """Signal to noise at each operator, in dB.
+        """Signal to noise at each operator, in dB: of all samples, or that of the middle one.
+
+        A few large numbers, as of a product, may hide that most samples are spoilt.
 
         Args:
             places: what rounds; None for all.
         """
         self._places = places
-        sums: dict[Node, list[float]] = {}
+        found: dict[Node, list[Powers]] = {}
         for sample in samples:
-            for node, (signal, noise) in self._one(sample):
-                total = sums.setdefault(node, [0.0, 0.0])
-                total[0] += signal
-                total[1] += noise
+            for node, powers in self._one(sample):
+                found.setdefault(node, []).append(powers)
         return {
-            node: 10 * math.log10(signal / noise) if noise and signal else math.inf
-            for node, (signal, noise) in sums.items()
+            node: min(_ratio(_total(each)), median_low(map(_ratio, each)))
+            for node, each in found.items()
         }
 
-    def _one(self, sample: Sequence[Tensor]) -> Iterator[tuple[Node, Pair]]:
+    def _one(self, sample: Sequence[Tensor]) -> Iterator[tuple[Node, Powers]]:
         nodes = list(self.graph.nodes)
         uses = Counter(source for node in nodes for source in node.all_input_nodes)
         inputs = iter(sample)
@@ -186,7 +191,9 @@ class _Pairs(Interpreter):
             return value, value
         if self._places is not None and node not in self._places:
             return value, value
-        return value, rounded(value, observer)
+        if observer not in self._steps:
+            self._steps[observer] = observer.calculate_qparams()
+        return value, rounded(value, observer, self._steps[observer])
 
     def _computed(self, node: Node, pairs: dict[Node, Pair]) -> Pair:
         sources = node.all_input_nodes
@@ -199,7 +206,17 @@ class _Pairs(Interpreter):
         return results[0], results[1]
 
 
-def _powers(exact: Any, other: Any) -> Pair | None:
+def _total(powers: Sequence[Powers]) -> Powers:
+    return sum(signal for signal, _ in powers), sum(noise for _, noise in powers)
+
+
+def _ratio(powers: Powers) -> float:
+    """In dB."""
+    signal, noise = powers
+    return 10 * math.log10(signal / noise) if noise and signal else math.inf
+
+
+def _powers(exact: Any, other: Any) -> Powers | None:
     """The power of a tensor, and that of its error."""
     if not isinstance(exact, Tensor) or not exact.is_floating_point():
         return None

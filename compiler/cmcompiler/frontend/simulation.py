@@ -85,9 +85,13 @@ class Simulation(Interpreter):
         return self._rounded[node]
 
 
-def rounded(value: Tensor, observer: Any) -> Tensor:
-    """A tensor after quantize and dequantize."""
-    scale, zero_point = observer.calculate_qparams()
+def rounded(value: Tensor, observer: Any, steps: tuple[Tensor, Tensor] | None = None) -> Tensor:
+    """A tensor after quantize and dequantize.
+
+    Args:
+        steps: scale and zero point, which observers of histograms search for long; None to ask.
+    """
+    scale, zero_point = observer.calculate_qparams() if steps is None else steps
     limits = observer.quant_min, observer.quant_max
     if observer.qscheme in _PER_CHANNEL:
         zeros = zero_point.to(torch.int32)

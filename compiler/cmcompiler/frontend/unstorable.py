@@ -250,7 +250,7 @@ def _to_move(
         for node in rounded:
             readers = [reader for held in _held(node) for reader in held.users]
             is_result = any(reader.op == "output" for reader in readers)
-            if is_result or any(ratios.get(reader, LEAST) < LEAST for reader in readers):
+            if is_result or any(ratios.get(each, LEAST) < LEAST for each in (node, *readers)):
                 yield node, False
 
 
@@ -296,12 +296,18 @@ def _extend(
             return False
         (node, *_) = further
     resolution = OperandRounding(prepared, calibration.noted, _EXACT)
-    kept = [
-        resolution.extend(part, each, given, with_layers=False)
-        for each in last
-        if part.result(each).users
-    ]
-    return is_needed or all(kept)
+    # A layer whose results overflow in part has none left for those that do not.
+    kept = any(
+        all(
+            [
+                resolution.extend(part, each, given, with_layers=with_layers)
+                for each in last
+                if part.result(each).users
+            ]
+        )
+        for with_layers in (False, True)
+    )
+    return is_needed or kept
 
 
 def _refusal(

@@ -36,6 +36,20 @@ class Vast(nn.Module):
         return y, torch.tanh(self.layer(y) * 1e-37)
 
 
+class Overflowing(nn.Module):
+    """Squares of some channels overflow; the others are ordinary numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        with torch.no_grad():
+            self.layer.weight[:2] *= 1e30
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = self.layer(x).square()
+        return y[:, 2:], y.sqrt()[:, 2:]
+
+
 class Masked(nn.Module):
     """Numbers that are asked for stay in integers, also if a row has no others."""
 
@@ -44,7 +58,8 @@ class Masked(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("network", "is_float"), [(Quotients(), True), (Vast(), True), (Masked(), False)]
+    ("network", "is_float"),
+    [(Quotients(), True), (Vast(), True), (Overflowing(), True), (Masked(), False)],
 )
 def test_right_in_the_end(network: nn.Module, is_float: bool) -> None:
     torch.manual_seed(0)
