@@ -5,6 +5,8 @@ Their weights are random: cycles do not depend on them.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import torch
 from torch import Tensor, nn
 from torchvision.models import mobilenet_v2
@@ -12,6 +14,7 @@ from torchvision.models import mobilenet_v2
 NAMES = (
     *("plain", "wide_windows", "separable", "separable_5x5", "strided", "flat"),
     *("several_filters", "more_filters", "grouped", "wide_groups"),
+    *("short", "short_windows", "mixed", "nibbles", "many_nibbles"),
 )
 
 IN_TILES = "narrow_mobilenet"
@@ -71,6 +74,68 @@ def wide_groups() -> Made:
 
 def narrow_mobilenet() -> Made:
     return _made((3, 144, 144), mobilenet_v2(weights=None, width_mult=0.35).features)
+
+
+def short() -> SimpleNamespace:
+    """Layers of int16, and operators without weights between them."""
+    torch.manual_seed(0)
+    return _of_types(_Short(), (3, 16, 16), {"*": "8w16a"})
+
+
+def short_windows() -> SimpleNamespace:
+    layers = (*_convolution(2, 12, 5), *_separable(12, 32, 3), nn.MaxPool2d(2))
+    torch.manual_seed(0)
+    module = nn.Sequential(*layers, *_separable(32, 16, 5), nn.Flatten(), nn.Linear(1024, 24))
+    return _of_types(module, (2, 16, 16), {"*": "8w16a"})
+
+
+def mixed() -> SimpleNamespace:
+    """Layers of int8 and int16 in turns."""
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(3, 16, 3), *_convolution(16, 16, 1))
+    module.extend([*_convolution(16, 24, 1), *_convolution(24, 8, 1), nn.Flatten()])
+    module.append(nn.Linear(8 * 144, 10))
+    short = dict.fromkeys(("0", "1", "4", "5"), "8w16a")
+    return _of_types(module, (3, 12, 12), short)
+
+
+def nibbles() -> SimpleNamespace:
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(8, 32, 3, 2), *_convolution(32, 64, 1))
+    module.extend([*_convolution(64, 16, 1), nn.Flatten(), nn.Linear(1024, 64), nn.Linear(64, 10)])
+    return _of_types(module, (8, 16, 16), {"*": "4w8a"})
+
+
+def many_nibbles() -> SimpleNamespace:
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(16, 128, 1), *_convolution(128, 32, 1))
+    module.extend([*_convolution(32, 24, 3, 2), nn.Flatten(), nn.Linear(24 * 25, 100)])
+    return _of_types(module, (16, 10, 10), {"*": "4w8a"})
+
+
+class _Short(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(*_convolution(3, 16, 3))
+        self.depthwise = nn.Sequential(*_convolution(16, 16, 3, groups=16))
+        self.point, self.wide = nn.Conv2d(16, 32, 1), nn.Sequential(*_convolution(32, 16, 3, 2))
+        self.gate, self.last = nn.Linear(16, 16), nn.Linear(16, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(x)
+        x = nn.functional.max_pool2d(self.wide(self.point(self.depthwise(x) + x)), 2)
+        x = nn.functional.avg_pool2d(x, 4).flatten(1)
+        return self.last(torch.sigmoid(self.gate(x)) * x)
+
+
+def _of_types(
+    module: nn.Module, shape: tuple[int, ...], precision: dict[str, str]
+) -> SimpleNamespace:
+    """A model whose modules have the precision that patterns of their paths say."""
+    inputs = list(torch.rand(8, 1, *shape))
+    return SimpleNamespace(
+        module=module.eval(), example_inputs=inputs[0], calibration=inputs, precision=precision
+    )
 
 
 def _convolution(

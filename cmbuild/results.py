@@ -15,6 +15,7 @@ from cmbuild.boards.memory import RegionUse
 from cmbuild.cycles.results import Cycles
 from cmbuild.display.fields import screen_only
 from cmbuild.display.tables import HtmlTable
+from cmbuild.mixing.results import MixResult
 
 if TYPE_CHECKING:
     from cmbuild.packaging.footprint import Footprint
@@ -303,6 +304,7 @@ class RunResult(HtmlTable):
         layers: an entry a step.
         folder: with everything built for the model on the board.
         artifacts: files and folders by kind.
+        mix: how the precision of modules was chosen; None if it was not, by need.
     """
 
     COLUMNS = (
@@ -339,6 +341,7 @@ class RunResult(HtmlTable):
     memory: MemoryUse
     folder: Path = field(metadata=screen_only())
     artifacts: Mapping[str, Path]
+    mix: MixResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +363,11 @@ class ExportResult:
 
 @dataclass(frozen=True, slots=True)
 class BuildResult(HtmlTable):
-    """Firmware that was built but not run."""
+    """Firmware that was built but not run.
+
+    Attributes:
+        mix: as in RunResult.
+    """
 
     COLUMNS = ("model", "board", "isa", "macs", "memory.flash.total", "memory.ram.total")
 
@@ -377,6 +384,7 @@ class BuildResult(HtmlTable):
     whole_macs: int
     memory: MemoryUse
     artifacts: Mapping[str, Path]
+    mix: MixResult | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.observations",
     "cmcompiler.frontend.operators",
     "cmcompiler.frontend.own_ranges",
+    "cmcompiler.frontend.part_costs",
     "cmcompiler.frontend.passes",
     "cmcompiler.frontend.preparation",
     "cmcompiler.frontend.quantization",

@@ -17,6 +17,7 @@ from cmbuild.benchmark.matrix import parse_board
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.display.tables import ResultTable
 from cmbuild.errors import UsageError
+from cmbuild.mixing.settling import settled
 from cmbuild.outputs.delivery import check_delivery, deliver
 from cmbuild.pipeline.callback import Callback, Progress
 from cmbuild.pipeline.evaluation import EvalRequest, failure_of
@@ -82,6 +83,7 @@ def run(
     check_delivery([report], force)
     folder = build_folder(request.build)
     with _session(folder / "logs", progress) as session:
+        request = replace(request, build=_settled(session, request.build, jobs))
         stage = session.pipeline.simulate(request)
         try:
             perform(session, [stage], [folder], jobs)
@@ -109,9 +111,10 @@ def build(
     request = compose(BuildRequest, model=model, board=board, **options)
     folder = build_folder(request)
     with _session(folder / "logs", progress) as session:
+        request = _settled(session, request, jobs)
         runner = session.pipeline.runner(request)
         perform(session, [runner], [folder], jobs)
-    return runner.build_result()
+    return replace(runner.build_result(), mix=request.mix)
 
 
 @own_errors
@@ -327,6 +330,17 @@ def _distributed(
     with _session(paths.default_build() / "logs", progress) as session:
         for _, result in distribute(session, requests, cluster):
             yield result
+
+
+def _settled(session: Session, request: BuildRequest, jobs: int) -> BuildRequest:
+    """The request with the precision that its needs choose."""
+
+    def work(stages: Sequence[Stage]) -> None:
+        perform(session, stages, [], jobs)
+        if session.failures.first is not None:
+            raise session.failures.first
+
+    return settled(request, session.pipeline, work)
 
 
 @contextmanager

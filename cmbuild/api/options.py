@@ -37,6 +37,9 @@ class BuildOptions(TypedDict, total=False):
     hot: Literal["auto", "off"]
     executor: Literal["static", "executorch"]
     executorch_root: PathLike | None
+    snr: float | None
+    accuracy_drop: str | None
+    flash_budget: str | None
     build_dir: PathLike
 
 

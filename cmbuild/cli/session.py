@@ -8,6 +8,9 @@ from pathlib import Path
 
 import click
 
+from cmbuild.mixing.failure import NeedsNotMet
+from cmbuild.mixing.settling import settled
+from cmbuild.pipeline.request import BuildRequest
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.report.choice import reporter
@@ -45,6 +48,14 @@ class VerbSession(Session):
     def show(self, *results: object) -> None:
         """Results for the end of the session: see cmbuild.report.rendering."""
         self.results += results
+
+    def settled(self, request: BuildRequest) -> BuildRequest:
+        """A request with the precision that its needs choose; raises as there."""
+        try:
+            return settled(request, self.pipeline, self.make)
+        except NeedsNotMet as error:
+            self.show(error.result)
+            raise
 
     def note(self, text: str) -> None:
         """A line for people, at once."""

@@ -15,6 +15,9 @@ from cmbuild.pipeline.values import Taken, value_of
 R = TypeVar("R")
 
 _META = "option"
+INNER = {"inner": True}
+"""Metadata of a field that no caller sets."""
+
 _MOST = 1 << 31
 
 
@@ -118,6 +121,8 @@ def options(request: type) -> tuple[Option, ...]:
     known: list[Option] = []
     for each in fields(request):
         kind = hints[each.name]
+        if each.metadata == INNER:
+            continue
         if is_dataclass(kind):
             known += options(kind)  # type: ignore[arg-type]
             continue

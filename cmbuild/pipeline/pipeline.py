@@ -65,6 +65,11 @@ class NeedsDsp(UsageError):
     hint = "omit it: only the inner loops of that extension read such weights"
 
 
+class NotSettled(UsageError):
+    template = "{options} is for one model on one board: run, build, flash, explain and debug"
+    hint = "choose first: `cmbuild build` shows the precision to keep in cmbuild.toml"
+
+
 class NoSuchIsa(UsageError):
     template = "{board} does not support instruction set {isa!r}"
 
@@ -105,6 +110,14 @@ class Pipeline:
         """Makes stages for the same project, of which none is made along with those of this one."""
         return Pipeline(self.context, self._project)
 
+    def chosen(self, source: ModelChoice) -> ModelChoice:
+        """A model with its file and options, where the project has it; raises as `export`."""
+        return self._names.chosen(source)
+
+    def board(self, name: str) -> Board:
+        """Raises UsageError or BrokenFile: an unknown board, or an invalid one."""
+        return self._board(name)
+
     def export(self, source: ModelChoice, target: str) -> ExportStage:
         """
         Raises:
@@ -133,6 +146,7 @@ class Pipeline:
             calibration=source.calibration,
             portable=source.portable,
             sensitivity=source.sensitivity,
+            parts=source.parts,
             refinement=not source.no_refinement,
             precision=patterns(source.activations, source.weight_type, source.precision),
             # A model of the project runs in its folder, wherever the user is.
@@ -151,6 +165,8 @@ class Pipeline:
                 missing file.
             BrokenFile: a descriptor is not valid.
         """
+        if request.needs.options:
+            raise NotSettled(options=" and ".join(request.needs.options))
         request = self._names.resolved(request)
         place = request.place
         board = self._board(place.board)

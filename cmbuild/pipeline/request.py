@@ -12,9 +12,11 @@ from cmbuild.discovery import listed, names
 from cmbuild.errors import UsageError
 from cmbuild.hardware.rack.address import PREFIX, RackAddress
 from cmbuild.launchers import simulators
+from cmbuild.mixing.results import MixResult
 from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.copies import Copying
-from cmbuild.pipeline.options import option
+from cmbuild.pipeline.needs import Needs
+from cmbuild.pipeline.options import INNER, option
 from cmbuild.pipeline.weight_types import divided
 from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.importer.suffixes import PROGRAMS, TFLITE
@@ -107,6 +109,11 @@ class ModelChoice:
     @property
     def sensitivity(self) -> bool:
         """Whether its export measures what quantising each operator costs."""
+        return False
+
+    @property
+    def parts(self) -> bool:
+        """Whether its export measures what each rounding of its parts costs."""
         return False
 
     @property
@@ -314,7 +321,12 @@ class LeastQuality:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuildRequest:
-    """Firmware for a model on a board, in a folder <model>/<place> of build_dir."""
+    """Firmware for a model on a board, in a folder <model>/<place> of build_dir.
+
+    Attributes:
+        needs: for which the precision of modules is to be chosen.
+        mix: how it was chosen.
+    """
 
     place: BoardChoice
     source: ModelChoice
@@ -322,7 +334,9 @@ class BuildRequest:
     planning: Planning = field(default_factory=Planning)
     copying: Copying = field(default_factory=Copying)
     executor: ExecutorChoice = field(default_factory=ExecutorChoice)
+    needs: Needs = field(default_factory=Needs)
     build_dir: Path = build_dir_option()
+    mix: MixResult | None = field(default=None, metadata=INNER)
 
     def __post_init__(self) -> None:
         if self.uses_executorch and self.source.model.endswith(TFLITE):

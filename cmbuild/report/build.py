@@ -10,6 +10,7 @@ from rich.text import Text
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.floats import float_lines
+from cmbuild.report.mix import mix_lines
 from cmbuild.report.screen import memory_lines, port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
@@ -32,6 +33,7 @@ class BuildReport:
         lines = [
             *weights_lines(result.weights),
             *float_lines(result.float, result.has_fpu),
+            *(map(Text, mix_lines(result.mix)) if result.mix is not None else ()),
             *map(Text, port_lines(result.inputs, result.outputs)),
             *map(Text, memory_lines(result.memory)),
             *(Text(entry(name, str(shown(path)))) for name, path in result.artifacts.items()),

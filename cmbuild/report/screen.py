@@ -16,6 +16,7 @@ from cmbuild.report.faithfulness import faithful_text, fault_lines
 from cmbuild.report.fidelity import fidelity_text
 from cmbuild.report.floats import float_lines, lacking_lines
 from cmbuild.report.layers import layer_lines
+from cmbuild.report.mix import mix_lines
 from cmbuild.report.weights import weights_lines
 from cmbuild.report.words import ROW_BUFFERS, layout, plain
 from cmbuild.results import (
@@ -51,6 +52,7 @@ def screen(run: RunResult, by_layer: bool = False) -> Text:
         *(Text(text.warning(each), "yellow") for each in run.warnings),
         *map(Text, lacking_lines(run.lacking)),
         *float_lines(run.float, run.has_fpu),
+        *(map(Text, mix_lines(run.mix)) if run.mix is not None else ()),
         Text(),
         *(Text(line) for line in _facts(run)),
     ]

@@ -310,6 +310,16 @@ class Fits:
         plan = self._with_program(self._looking.runner(request).plan, request)
         return None if plan is None else _planned(plan)
 
+    def flash(self, request: BuildRequest, plan: Plan) -> int:
+        """Bytes of weights and code of an image, code estimated, and not counted on a computer;
+        raises as `cell`.
+        """
+        runner = self._looking.runner(request)
+        size = ProgramSize.of(plan)
+        if runner.board.layout is None:
+            return size.constants
+        return size.constants + self._code(runner.board, runner.library, size).code
+
     def _exported(self, plan: PlanStage) -> _Exported:
         export = plan.source.export
         return _Exported(self._size(plan), None if export is None else exported_accuracy(export))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -41,9 +42,10 @@ def command(as_json: bool, verbose: bool, jobs: int, max_float: str | None, **ch
     request = compose(BuildRequest, **named)
     folder = build_folder(request)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
+        request = work.settled(request)
         runner = work.pipeline.runner(request)
         work.make([runner], [folder], jobs)
-        result = runner.build_result()
+        result = replace(runner.build_result(), mix=request.mix)
         work.show(result)
         if (error := excess(result.float, limits.max_float)) is not None:
             raise error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -99,6 +100,7 @@ def command(
         place = launcher_with_server(board, launcher)
     # One session: its lock keeps other builds from replacing the image while gdb runs.
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
+        request = replace(request, build=work.settled(request.build))
         run = work.pipeline.simulate(request)
         runner = run.runner
         work.make([runner, run.reference], [folder], jobs)

@@ -60,6 +60,7 @@ def command(
     request = RunRequest(build=compose(BuildRequest, **named))
     folder = build_folder(request.build)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
+        request = RunRequest(build=work.settled(request.build))
         run = work.pipeline.simulate(request)
         work.make([run], [folder], jobs)
         work.show(ExplainReport(explain(run, op, blocks or _MOST), everything=blocks is not None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -53,6 +54,7 @@ def command(as_json: bool, verbose: bool, jobs: int, **chosen: Any) -> int:
     request = compose(FlashRequest, **named)
     folder = build_folder(request.build)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
+        request = replace(request, build=work.settled(request.build))
         runner = work.pipeline.runner(request.build)
         work.make_and_show([work.pipeline.flash(runner, request)], [folder], jobs)
     return work.status

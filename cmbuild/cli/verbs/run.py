@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ def command(
     check_delivery([html], force)
     folder = build_folder(request.build)
     with session(folder / "logs", json=as_json, verbose=verbose, remarks=remarks) as work:
+        request = replace(request, build=work.settled(request.build))
         run = work.pipeline.simulate(request)
         try:
             work.make([run], [folder], jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import threading
@@ -81,7 +82,7 @@ class ExportStage(Stage):
         self.model = label or job.model
         self.home = home
         self.wanted = wanted
-        self.name = f"{slug(self.model)}-{job.target}"
+        self.name = f"{slug(self.model)}-{job.target}{_suffix(job)}"
         self.subject = f"{self.model} for {job.target}"
         self._batch = batch
         self._folder = folder
@@ -218,6 +219,16 @@ def _versions() -> Mapping[str, str]:
     """
     installed = _installed()
     return installed if installed.keys() >= NEEDED else pinned(Path(), PACKAGES) or installed
+
+
+def _suffix(job: ExportJob) -> str:
+    """Tells the exports of one model for one target from each other that are made together."""
+    words = [kind for pattern, kind in job.precision if pattern == "*"][-1:]
+    if len(job.precision) > 1:
+        words = [hashlib.sha256(str(job.precision).encode()).hexdigest()[:8]]
+    if job.parts:
+        words.append("parts")
+    return "".join(f"-{word}" for word in words)
 
 
 class Batch:

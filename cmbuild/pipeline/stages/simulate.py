@@ -403,6 +403,7 @@ class SimulateStage(RepeatedStage):
             layers=self._layers(instructions, cycles),
             memory=runner.memory(execution.stack, execution.pools),
             folder=self._folder,
+            mix=self._request.build.mix,
             artifacts={
                 **runner.artifacts,
                 "outputs": outputs[0].parent if outputs else self.entry.folder,

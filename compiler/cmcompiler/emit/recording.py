@@ -21,7 +21,7 @@ from cmcompiler.plan.record import (
 
 def record(plan: Plan, model: str, identity: str) -> PlanRecord:
     """The record of a plan under its emitted names."""
-    constants = _constants(plan)
+    constants = constants_of_steps(plan)
     return PlanRecord(
         model=model,
         identity=identity,
@@ -70,7 +70,7 @@ def _step(plan: Plan, step: PlanStep, constant_bytes: int) -> StepRecord:
     )
 
 
-def _constants(plan: Plan) -> list[int]:
+def constants_of_steps(plan: Plan) -> list[int]:
     """For each step, the bytes of constants that no step before it reads; they are packed one after
     the other, so each ends where the next one begins.
     """

@@ -158,6 +158,7 @@ class Exporter:
                     sensitivity=job.sensitivity,
                     refinement=job.refinement,
                     precision=(*model.precision, *job.precision),
+                    parts=job.parts,
                     note=note,
                 )
         with self._timed("evaluate", seconds), unsupported(ITSELF):
@@ -286,6 +287,8 @@ def _record(
         },
         lacking=lowered.lacking,
         layers=quantized.layers,
+        precision=(*model.precision, *job.precision),
+        parts=quantized.parts,
         call_sites=_located(quantized.call_sites, find_source(job.model).definition),
         fidelity=fidelity,
         seconds=seconds,

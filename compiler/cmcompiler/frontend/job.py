@@ -16,6 +16,7 @@ from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
 from cmcompiler.frontend.images import ImageInput
 from cmcompiler.frontend.model import Task
+from cmcompiler.frontend.parts import ModelParts
 from cmcompiler.frontend.precision import Pattern
 from cmcompiler.frontend.quantized import FloatOperator, OperatorCost, Refinement
 from cmcompiler.frontend.sample_origin import SampleOrigin
@@ -62,6 +63,7 @@ class ExportJob(Strict):
         sensitivity: measure what quantising each operator alone costs.
         refinement: improve on the quantizer's own ranges, weights and biases where that pays.
         precision: of modules; it comes after what the model itself says.
+        parts: measure what each rounding of its parts costs alone.
         torch_ops: a folder of modules that register operators with torch: see cmcompiler.extension.
         intermediates: write each stage as text, also of an export that fails.
         output: the folder to make; an existing one is replaced.
@@ -76,6 +78,7 @@ class ExportJob(Strict):
     sensitivity: bool = False
     refinement: bool = True
     precision: tuple[Pattern, ...] = ()
+    parts: bool = False
     torch_ops: Path | None = None
     intermediates: bool = False
     output: Path
@@ -133,6 +136,8 @@ class ExportRecord(Strict):
         layers: the most sensitive first, if the job asks for that.
         call_sites: of the nodes of the exported graph, by name.
         instructions: nodes by the index of the program's instruction that they became.
+        precision: of its modules, by patterns of their paths; the last that matches counts.
+        parts: that may differ in precision, if the job asks for them.
         fidelity: of the program's layers to the float model's.
         seconds: by step; all else is the same for every export of a job.
     """
@@ -156,6 +161,8 @@ class ExportRecord(Strict):
     layers: tuple[OperatorCost, ...]
     call_sites: dict[str, CallSite]
     instructions: dict[int, str]
+    precision: tuple[Pattern, ...] = ()
+    parts: ModelParts | None = None
     fidelity: ProgramFidelity
     seconds: dict[str, float]
 

@@ -78,7 +78,7 @@ def narrow_weights(graph: Graph, patterns: Patterns) -> None:
             quant_min=-LARGEST,
             quant_max=LARGEST,
             qscheme=torch.per_channel_symmetric,
-            ch_axis=1 if node.target is _TRANSPOSED else 0,
+            ch_axis=channel_axis(node),
         )
         if bias in specs:
             per_channel = {"qscheme": torch.per_channel_symmetric, "ch_axis": 0}
@@ -94,6 +94,23 @@ def _can_be_narrow(node: Node) -> bool:
     weight = given["weight"]
     if not is_constant(weight) or weight not in annotation.input_qspec_map:
         return False
-    value, groups = constant_value(weight), int(given.get("groups", 1))
-    is_depthwise = groups > 1 and value.shape[1] == 1
-    return value.numel() >= FEWEST and not is_depthwise
+    return is_worth_it(node, constant_value(weight))
+
+
+def is_worth_it(layer: Node, weight: Tensor) -> bool:
+    """Whether flash holds the weights of a layer in four bits."""
+    is_depthwise = int(named_arguments(layer).get("groups", 1)) > 1 and weight.shape[1] == 1
+    return layer.target in LAYERS and weight.numel() >= FEWEST and not is_depthwise
+
+
+def channel_axis(layer: Node) -> int:
+    """The dimension of a layer's weights that has a step of its own for each place."""
+    return 1 if layer.target is _TRANSPOSED else 0
+
+
+def rounded_to_nibbles(weight: Tensor, axis: int) -> Tensor:
+    """Weights after rounding to four bits, as `NarrowPerChannelObserver` chooses the steps."""
+    rows = weight.detach().movedim(axis, 0).flatten(1)
+    step = (_least_changed(rows, rows.abs().amax(1)) / LARGEST).clamp(min=1e-30)
+    steps = step.reshape([-1 if place == axis else 1 for place in range(weight.ndim)])
+    return (weight / steps).round().clamp(-LARGEST, LARGEST) * steps

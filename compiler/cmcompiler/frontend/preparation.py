@@ -36,6 +36,8 @@ from cmcompiler.frontend.layouts import channels_last, export_channels_last
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.outputs import holds_classes, names_of_outputs, with_plain_outputs
 from cmcompiler.frontend.own_ranges import GroupWatch
+from cmcompiler.frontend.part_costs import part_costs
+from cmcompiler.frontend.parts import ModelParts
 from cmcompiler.frontend.passes.functionalization import without_writes
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
@@ -71,6 +73,7 @@ class Prepared:
         zero_biases: names of layers that had no bias.
         refinements: in the order in which they were made.
         rewritten: the graph before it was prepared; None if that is not the module any more.
+        parts: that may differ in precision, if asked for.
     """
 
     graph: GraphModule
@@ -84,6 +87,7 @@ class Prepared:
     zero_biases: frozenset[str]
     refinements: tuple[Refinement, ...]
     rewritten: GraphModule | None
+    parts: ModelParts | None = None
 
 
 def prepare(
@@ -94,6 +98,7 @@ def prepare(
     *,
     refinement: bool = True,
     precision: Patterns = (),
+    parts: bool = False,
     note: Note = ignore,
 ) -> Prepared:
     """Exports a module, rewrites its graph and observes its activations.
@@ -168,6 +173,7 @@ def prepare(
         zero_biases,
         refinements,
         rewritten,
+        part_costs(prepared, call_sites, shown.samples, len(states)) if parts else None,
     )
 
 

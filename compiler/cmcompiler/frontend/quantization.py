@@ -28,6 +28,7 @@ def quantize(
     is_portable: bool = False,
     *,
     sensitivity: bool = False,
+    parts: bool = False,
     refinement: bool = True,
     precision: Patterns = (),
     note: Note = ignore,
@@ -43,6 +44,7 @@ def quantize(
         calibration: inputs of the same shapes and dtypes, at least one.
         is_portable: keep to operators that ExecuTorch's runtime has.
         sensitivity: measure what quantising each operator alone costs.
+        parts: measure what each rounding of the parts that may differ in precision costs alone.
         precision: of modules, by patterns of their paths; int8 for all others.
         refinement: improve on the quantizer's own ranges, weights and biases where that pays.
         note: sees each stage.
@@ -68,6 +70,7 @@ def quantize(
             is_portable,
             refinement=refinement,
             precision=precision,
+            parts=parts,
             note=note,
         )
     graph, states = prepared.graph, prepared.states
@@ -97,4 +100,5 @@ def quantize(
             is_sequence=bool(states),
             layers=costs,
             refinements=prepared.refinements,
+            parts=prepared.parts,
         )

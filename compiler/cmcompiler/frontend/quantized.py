@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.parts import ModelParts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -94,6 +95,7 @@ class Quantized:
         call_sites: of the nodes of the exported graph, by name.
         refinements: in the order in which they were made.
         real: the graph that was quantised.
+        parts: that may differ in precision; None if not asked for.
     """
 
     program: ExportedProgram
@@ -106,3 +108,4 @@ class Quantized:
     is_sequence: bool = False
     layers: tuple[OperatorCost, ...] = ()
     refinements: tuple[Refinement, ...] = ()
+    parts: ModelParts | None = None

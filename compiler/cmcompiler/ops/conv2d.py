@@ -302,7 +302,7 @@ class Conv2d(Convolution):
             (0, self.output_shape[1]),
             microkernel,
             type(arguments),
-            arguments.family + wide,
+            arguments.family + packing.width_suffix(filters, isa, self.wide),
         )
 
     @property

@@ -175,14 +175,13 @@ class Linear(RequantizedOp):
             columns=columns,
             values=OutputValues(**dict(filters.product_arguments(isa))),
         )
-        wide = "_w16" if packing.is_wide(isa, self.wide) else ""
         return [
             KernelCall(
                 kernel + suffix,
                 arguments.words(),
                 microkernel=microkernel,
                 form=form,
-                family=form.family + wide,
+                family=form.family + packing.width_suffix(filters, isa, self.wide),
             )
         ]
 

@@ -50,6 +50,13 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
 
 
 def _is_chosen(node: Node, precision: Patterns) -> bool:
+    """A clamp that the operator before it can take over is of that one's type."""
+    source = node.args[0] if node.args else None
+    if node.target in _clamps() and isinstance(source, Node) and len(source.users) == 1:
+        if source.target in _bounded():
+            return True
+        if _forms().get(source.target) in (_convolution, _transposed, _linear, _sum):
+            return False
     return precision_of(node, precision) == SHORT
 
 
@@ -214,6 +221,11 @@ def _bounded() -> dict[Any, int]:
         _OWN.short_linear.default: 3,
         _OWN.short_add.default: 3,
     }
+
+
+@cache
+def _clamps() -> frozenset[Any]:
+    return frozenset(operator for operator, form in _forms().items() if form is _clamp)
 
 
 def _join_clamp(node: Node) -> None:

@@ -51,6 +51,11 @@ def is_wide(isa: Isa, wide: bool) -> bool:
     return wide and isa is Isa.DSP
 
 
+def width_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
+    """The end of the names of kernel families whose cost depends on the bits of a weight."""
+    return _of_weights(filters, isa, wide, ("", "_w16", "_w4"))
+
+
 def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """The end of the name of a kernel that multiplies so, and its microkernel."""
     suffix = product(filters, isa, wide) + filters.clamp_suffix(isa)
@@ -76,7 +81,7 @@ def _half_up(filters: Filters, isa: Isa) -> str:
 
 def _variant(filters: Filters, isa: Isa, wide: bool) -> str:
     general = "_general" if filters.is_general(isa) else ""
-    return _of_weights(filters, isa, wide, ("", "_w16", "_w4")) + general
+    return width_suffix(filters, isa, wide) + general
 
 
 def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T]) -> T:

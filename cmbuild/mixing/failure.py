@@ -1,0 +1,30 @@
+"""Needs that no mix of precisions meets."""
+
+from __future__ import annotations
+
+from cmbuild.errors import Failed
+from cmbuild.mixing.results import MixResult, NeedOutcome
+
+
+class NeedsNotMet(Failed):
+    """No mix of precisions is within what the user needs.
+
+    Attributes:
+        result: the nearest one.
+    """
+
+    template = "no mix of precisions keeps {asked}: the nearest has {has}"
+    hint = "ask for less, or train with rounding: docs/accuracy.md"
+
+    def __init__(self, result: MixResult) -> None:
+        self.result = result
+        missed = [need for need in result.needs if not need.met]
+        asked = " and ".join(f"{need.option} {amount(need, need.asked)}" for need in missed)
+        super().__init__(asked=asked, has=" and ".join(amount(need, need.has) for need in missed))
+
+
+def amount(need: NeedOutcome, value: float) -> str:
+    """A value of a need with its unit: `31.5 dB`, `0.50%`, `262,144 bytes`."""
+    if need.option == "--snr":
+        return f"{value:.1f} dB"
+    return f"{value:.2%}" if need.option == "--accuracy-drop" else f"{value:,.0f} bytes"

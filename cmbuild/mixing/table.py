@@ -1,0 +1,116 @@
+"""What each part of a model costs in each precision, and what its roundings do to the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cmcompiler.frontend.parts import Rounded, RoundingCost
+from cmcompiler.frontend.precision import BYTES, NIBBLES, SHORT
+
+Mix = tuple[str, ...]
+"""The precision of each part."""
+
+FINER = 2.0**-16
+"""The power of the error of int16 activations over that of int8 ones in the same range."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartCost:
+    """A part in one precision.
+
+    Attributes:
+        cycles: of one inference, predicted.
+        weights: bytes of constants.
+        arena: bytes in use at its fullest step.
+    """
+
+    cycles: float
+    weights: int
+    arena: int
+
+
+@dataclass(frozen=True, slots=True)
+class MixCost:
+    """What a mix costs, as the table has it.
+
+    Attributes:
+        noise: power of the error over that of the numbers, at each output of the model.
+    """
+
+    cycles: float
+    weights: int
+    arena: int
+    noise: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class MixTable:
+    """All that a search knows of a model on a board.
+
+    Attributes:
+        choices: by precision, for each part; int8 always is one.
+        roundings: each alone.
+        conversion: cycles of an element that changes between int8 and int16.
+        fixed: of what belongs to no part.
+        scale: the error of the whole over the sum of those of its roundings, at each output.
+    """
+
+    choices: tuple[Mapping[str, PartCost], ...]
+    roundings: tuple[RoundingCost, ...]
+    conversion: float
+    fixed: PartCost
+    scale: tuple[float, ...]
+
+    def cost(self, mix: Sequence[str]) -> MixCost:
+        own = [choices[precision] for choices, precision in zip(self.choices, mix, strict=True)]
+        is_short = [precision == SHORT for precision in mix]
+        is_narrow = [precision == NIBBLES for precision in mix]
+        cycles = self.fixed.cycles + sum(part.cycles for part in own)
+        noise = [0.0] * len(self.scale)
+        for kind, parts, elements, caused in self._listed:
+            if kind is Rounded.ACTIVATION:
+                shorts = sum(is_short[part] for part in parts)
+                factor = FINER if shorts == len(parts) else 1.0
+                if 0 < shorts < len(parts):
+                    cycles += elements * self.conversion
+            else:
+                is_counted = is_narrow[parts[0]] is (kind is Rounded.NARROW_WEIGHTS)
+                factor = float(is_counted)
+            if factor:
+                noise = [sum_ + factor * each for sum_, each in zip(noise, caused, strict=True)]
+        return MixCost(
+            cycles,
+            self.fixed.weights + sum(part.weights for part in own),
+            max([self.fixed.arena, *(part.arena for part in own)]),
+            tuple(scale * each for scale, each in zip(self.scale, noise, strict=True)),
+        )
+
+    def noise_of(self, part: int, precision: str) -> tuple[float, ...]:
+        """Of the roundings of a part alone: its weights, and the tensor that it makes."""
+        noise = [0.0] * len(self.scale)
+        for kind, parts, _, caused in self._listed:
+            if parts[0] != part:
+                continue
+            if kind is Rounded.ACTIVATION:
+                factor = FINER if precision == SHORT else 1.0
+            else:
+                factor = float((precision == NIBBLES) is (kind is Rounded.NARROW_WEIGHTS))
+            noise = [sum_ + factor * each for sum_, each in zip(noise, caused, strict=True)]
+        return tuple(noise)
+
+    @cached_property
+    def _listed(self) -> list[tuple[Rounded, tuple[int, ...], int, tuple[float, ...]]]:
+        """Roundings of tensors that some part makes or reads."""
+        return [(each.kind, each.parts, each.elements, each.noise) for each in self.roundings]
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """Parts that change together: those of each activation, which is fine only if all are."""
+        together = {each.parts for each in self.roundings if each.kind is Rounded.ACTIVATION}
+        return sorted(together)
+
+    @property
+    def plain(self) -> Mix:
+        return (BYTES,) * len(self.choices)

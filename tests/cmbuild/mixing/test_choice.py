@@ -1,0 +1,81 @@
+"""Precision by need, from the command line to the record of the export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from harness.commands import Commands
+
+NET = """\
+from types import SimpleNamespace
+
+import torch
+from torch import nn
+
+
+def make():
+    torch.manual_seed(3)
+    module = nn.Sequential(nn.Linear(24, 40), nn.ReLU(), nn.Linear(40, 12)).eval()
+    inputs = list(torch.randn(48, 1, 24))
+    labels = module(torch.cat(inputs[-16:])).argmax(1)
+    return SimpleNamespace(
+        module=module,
+        example_inputs=inputs[0],
+        calibration=inputs,
+        samples=torch.stack(inputs[-16:]),
+        labels=labels,
+    )
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Commands:
+    """All needs share the exports."""
+    commands = Commands.in_folder_of(tmp_path_factory.mktemp("need"), tmp_path_factory)
+    (commands.folder / "net.py").write_text(NET)
+    return commands
+
+
+def test_the_cheapest_mix_that_keeps_the_decibels(project: Commands) -> None:
+    words = ("build", "net.py:make", "--board", "native", "--snr", "43", "--json")
+    result = project(*words)
+    assert result.exit_code == 0, result.stderr
+    mix = json.loads(result.stdout)["mix"]
+    (need,) = mix["needs"]
+    assert need["option"] == "--snr" and need["met"] and need["has"] >= 43
+    assert [part["layer"] for part in mix["parts"]] == ["0", "2"]
+    assert "8w16a" in mix["precision"].values()
+    assert mix["cycles"] > mix["plain_cycles"] and mix["samples"] == 8
+    # The same again, and the program's own record says what was chosen.
+    again = json.loads(project(*words).stdout)["mix"]
+    assert again == mix
+    program = Path(json.loads(result.stdout)["artifacts"]["program"])
+    record = json.loads((program.parent / "export.json").read_text())
+    assert dict(record["precision"]) == mix["precision"]
+
+
+def test_several_needs_at_once(project: Commands) -> None:
+    words = ("build", "net.py:make", "--board", "native", "--json")
+    plain = json.loads(project(*words, "--snr", "10").stdout)
+    assert plain["mix"]["precision"] == {"*": "8w8a"}
+    weights = plain["memory"]["flash"]["weights"]
+    budget = weights - 300
+    result = project(
+        *(*words, "--accuracy-drop", "20%", "--flash-budget", str(budget), "--ram-budget", "8K")
+    )
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    names = [need["option"] for need in document["mix"]["needs"]]
+    assert names == ["--accuracy-drop", "--flash-budget", "--ram-budget"]
+    assert document["memory"]["flash"]["weights"] <= budget
+
+
+def test_what_nothing_keeps_is_missed_by_the_nearest(project: Commands) -> None:
+    result = project("build", "net.py:make", "--board", "native", "--snr", "120")
+    assert result.exit_code == 1
+    error, hint = result.stderr.splitlines()[-2:]
+    assert error.startswith("error: no mix of precisions keeps --snr 120.0 dB: the nearest has ")
+    assert hint == "  try: ask for less, or train with rounding: docs/accuracy.md"
+    assert "✗ --snr 120.0 dB" in result.stdout

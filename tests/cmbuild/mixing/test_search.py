@@ -1,0 +1,89 @@
+"""The search for the cheapest mix, held against trying all of them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from cmbuild.mixing.search import MixBounds, cheapest
+from cmbuild.mixing.table import Mix, MixTable, PartCost
+from cmcompiler.frontend.parts import Rounded, RoundingCost
+from cmcompiler.frontend.precision import BYTES, NIBBLES, SHORT
+
+
+def table(seed: int, count: int) -> MixTable:
+    """A chain of layers with a branch, of random sizes and sensitivities."""
+    rng = np.random.default_rng(seed)
+    choices, roundings = [], []
+    for part in range(count):
+        cycles, weights = float(rng.integers(10_000, 500_000)), int(rng.integers(200, 40_000))
+        elements = int(rng.integers(100, 5000))
+        own = {BYTES: PartCost(cycles, weights, elements)}
+        if rng.random() < 0.9:
+            own[SHORT] = PartCost(cycles * rng.uniform(1.0, 2.0), weights, 2 * elements)
+        noise = tuple(10 ** rng.uniform(-6, -3, 2))
+        if rng.random() < 0.7:
+            own[NIBBLES] = PartCost(cycles * rng.uniform(0.9, 1.3), weights // 2, elements)
+            worse = tuple(each * rng.uniform(50, 400) for each in noise)
+            roundings.append(RoundingCost(Rounded.NARROW_WEIGHTS, (part,), weights, worse))
+        roundings.append(RoundingCost(Rounded.WEIGHTS, (part,), weights, noise))
+        readers = (part, part + 1) if part + 1 < count else (part,)
+        if part == 1 and count > 4:
+            readers = (1, 2, 4)
+        caused = tuple(10 ** rng.uniform(-6, -3, 2))
+        roundings.append(RoundingCost(Rounded.ACTIVATION, readers, elements, caused))
+        choices.append(own)
+    return MixTable(tuple(choices), tuple(roundings), 8.0, PartCost(5000, 100, 500), (1.0, 1.0))
+
+
+def every(known: MixTable) -> list[Mix]:
+    return list(product(*known.choices))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_more_than_three_percent_over_the_best_of_all(seed: int) -> None:
+    known = table(seed, 6)
+    costs = [known.cost(mix) for mix in every(known)]
+    levels = sorted(max(cost.noise) for cost in costs)
+    sizes = sorted(cost.weights for cost in costs)
+    for limits in (
+        MixBounds(noise=levels[len(levels) // 3]),
+        MixBounds(noise=levels[len(levels) // 2], weights=sizes[len(sizes) // 3]),
+        MixBounds(weights=sizes[len(sizes) // 8]),
+    ):
+        within = [cost.cycles for cost in costs if limits.excess(cost) == 0]
+        found = known.cost(cheapest(known, limits))
+        if within:
+            assert limits.excess(found) == 0
+            assert found.cycles <= 1.03 * min(within)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_no_more_than_three_percent_over_the_best_of_ten_layers(seed: int) -> None:
+    known = table(seed, 10)
+    costs = [known.cost(mix) for mix in every(known)]
+    for share in (8, 3, 2):
+        levels = sorted(max(cost.noise) for cost in costs)
+        limits = MixBounds(noise=levels[len(levels) // share])
+        best = min(cost.cycles for cost in costs if limits.excess(cost) == 0)
+        assert known.cost(cheapest(known, limits)).cycles <= 1.03 * best
+
+
+def test_the_nearest_if_none_is_within_the_limits() -> None:
+    known = table(3, 5)
+    limits = MixBounds(noise=1e-15)
+    nearest = known.cost(cheapest(known, limits))
+    assert limits.excess(nearest) == min(limits.excess(known.cost(mix)) for mix in every(known))
+
+
+def test_a_tensor_is_fine_only_if_all_parts_that_share_it_are() -> None:
+    part = PartCost(100, 10, 10)
+    rounding = RoundingCost(Rounded.ACTIVATION, (0, 1), 50, (1e-4,))
+    choices = ({BYTES: part, SHORT: part},) * 2
+    known = MixTable(choices, (rounding,), 2.0, PartCost(0, 0, 0), (1.0,))
+    assert known.cost((BYTES, BYTES)).noise == known.cost((SHORT, BYTES)).noise == (1e-4,)
+    assert known.cost((SHORT, SHORT)).noise == (1e-4 / 65536,)
+    assert known.cost((SHORT, BYTES)).cycles == known.cost((SHORT, SHORT)).cycles + 100
