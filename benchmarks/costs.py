@@ -72,6 +72,9 @@ FITTED = (
 )
 """Fields of Work that costs are fitted to."""
 
+_FEW = 4
+"""Steps that tell no more than the cost of a multiply-accumulate and of an output."""
+
 _SUFFIX = "_w16"
 """The end of the names of kernels for weights of int16."""
 
@@ -161,12 +164,13 @@ def fitted(steps: Sequence[Step], everything: Sequence[Step] = ()) -> dict[str, 
     fit = {}
     for kernel in sorted({kernel for _, kernel, _, _ in steps}):
         own = [step for step in steps if step[1] == kernel]
-        work = np.array([[getattr(step[2], name) for name in FITTED] for step in own])
+        names = FITTED if len(own) > _FEW else FITTED[:2]
+        work = np.array([[getattr(step[2], name) for name in names] for step in own])
         cycles = np.array([step[3] for step in own])
         share = 1 / np.sqrt(np.maximum(cycles, SMALLEST) * [total[step[0]] for step in own])
         costs = nnls(work * share[:, None], cycles * share)[0]
         fit[kernel] = Work(
-            **{name: float(f"{cost:.5g}") for name, cost in zip(FITTED, costs, strict=True)}
+            **{name: float(f"{cost:.5g}") for name, cost in zip(names, costs, strict=True)}
         )
     return fit
 

@@ -33,6 +33,7 @@ from cmbuild.report.export import ExportDocument
 from cmbuild.report.fit import FitsDocument
 from cmbuild.report.flash import FlashDocument
 from cmbuild.report.init import InitDocument
+from cmbuild.report.mix import MixDocument
 from cmbuild.report.models import ModelsDocument
 from cmbuild.report.package import PackageDocument
 from cmbuild.report.run_document import RunDocument
@@ -41,26 +42,26 @@ from cmbuild.report.west import WestDocument
 DOCUMENTS: Mapping[str, tuple[type[Document], ...]] = {
     "bench": (BenchDocument,),
     "boards": (BoardsDocument, BoardDetailDocument),
-    "build": (BuildDocument,),
+    "build": (BuildDocument, MixDocument),
     "check": (CheckDocument,),
     "chips": (ChipsDocument,),
     "clean": (CleanDocument,),
     "compare": (CompareDocument,),
     "completion": (CompletionDocument,),
     "conformance": (ConformanceDocument,),
-    "debug": (DebugDocument,),
+    "debug": (DebugDocument, MixDocument),
     "doctor": (DoctorDocument,),
     "eval": (EvalDocument,),
-    "explain": (ExplainDocument,),
+    "explain": (ExplainDocument, MixDocument),
     "export": (ExportDocument,),
     "fit": (FitsDocument,),
-    "flash": (FlashDocument,),
+    "flash": (FlashDocument, MixDocument),
     "init": (InitDocument,),
     "models": (ModelsDocument,),
     "monitor": (MonitorDocument,),
     "new": (NewDocument,),
     "package": (PackageDocument,),
-    "run": (RunDocument,),
+    "run": (RunDocument, MixDocument),
     "schema": (SchemaDocument,),
     "worker": (WorkerDocument,),
     "zephyr": (WestDocument,),

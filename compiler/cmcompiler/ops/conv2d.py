@@ -276,7 +276,11 @@ class Conv2d(Convolution):
         name = arguments.c_name.removeprefix("cm_") + filters.suffix
         rows = (0, self.output_shape[1])
         return KernelCall.of(
-            name, arguments, rows, microkernel=filters.microkernel, family=arguments.family
+            name,
+            arguments,
+            rows,
+            microkernel=filters.microkernel,
+            family=arguments.family + filters.family,
         )
 
     def _operands(

@@ -203,7 +203,7 @@ class Linear(RequantizedOp):
             "linear" + filters.suffix,
             arguments,
             microkernel=filters.microkernel,
-            family=arguments.family,
+            family=arguments.family + filters.family,
         )
 
     @property

@@ -89,6 +89,11 @@ class Filters16:
         return "_s16" if self.is_short else "_s16_long"
 
     @property
+    def family(self) -> str:
+        """The end of the name of the kernel's family: sums of 64 bits cost several times more."""
+        return "" if self.is_short else "_long"
+
+    @property
     def microkernel(self) -> Microkernel:
         return GEMM16 if self.is_short else LONG_GEMM16
 
