@@ -14,8 +14,8 @@ from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity, FloatUse
 from cmbuild.boards.memory import RegionUse
 from cmbuild.cycles.results import Cycles
 from cmbuild.display.fields import screen_only
+from cmbuild.display.mixture import MixResult
 from cmbuild.display.tables import HtmlTable
-from cmbuild.mixing.results import MixResult
 
 if TYPE_CHECKING:
     from cmbuild.packaging.footprint import Footprint

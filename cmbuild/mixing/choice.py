@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from cmbuild.cache.folders import below, slug
+from cmbuild.display.mixture import MixedPart, MixResult, NeedOutcome
 from cmbuild.errors import UsageError
 from cmbuild.mixing.failure import NeedsNotMet
 from cmbuild.mixing.patterns import patterns_of
 from cmbuild.mixing.pricing import PricedPlan, Prices
-from cmbuild.mixing.results import MixedPart, MixResult, NeedOutcome
 from cmbuild.mixing.search import MixBounds, cheapest
 from cmbuild.mixing.table import Mix, MixTable, PartCost
 from cmbuild.mixing.trial import Trial, decibels, qualities

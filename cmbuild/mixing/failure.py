@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cmbuild.display.mixture import MixResult, NeedOutcome
 from cmbuild.errors import Failed
-from cmbuild.mixing.results import MixResult, NeedOutcome
 
 
 class NeedsNotMet(Failed):

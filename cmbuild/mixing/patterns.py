@@ -27,7 +27,7 @@ def patterns_of(paths: Sequence[str], mix: Sequence[str]) -> tuple[Pattern, ...]
 
 
 def _around(path: str, said: dict[str, str]) -> str:
-    """What patterns so far say of a module: the longest path that is its own or around it."""
+    """Precision that patterns so far give a module: that of the longest path around it."""
     while path not in said:
         path = path.rpartition(".")[0]
     return said[path]

@@ -28,7 +28,7 @@ _CONVERSION = "change_scale"
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What work costs on a board.
+    """Prices of work on a board.
 
     Attributes:
         core: whose prices they are: the board's, or another one with the same instruction set.
@@ -51,7 +51,7 @@ class Prices:
 
     @property
     def conversion(self) -> float:
-        """Of an element that changes its scale."""
+        """Cycles of an element that changes its scale."""
         return self.costs.kernels.get(_CONVERSION, _UNKNOWN).outputs
 
     def total(self, plan: Plan) -> int:

@@ -17,7 +17,7 @@ _FEW = 24
 
 @dataclass(frozen=True, slots=True)
 class MixBounds:
-    """What a mix may cost.
+    """Limits of the cost of a mix.
 
     Attributes:
         noise: power of the error over that of the numbers, at the worst output; None: any.

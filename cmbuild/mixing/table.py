@@ -1,4 +1,4 @@
-"""What each part of a model costs in each precision, and what its roundings do to the outputs."""
+"""Costs of each part of a model in each precision, and of its roundings at the outputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PartCost:
 
 @dataclass(frozen=True, slots=True)
 class MixCost:
-    """What a mix costs, as the table has it.
+    """Costs of a mix, as the table has them.
 
     Attributes:
         noise: power of the error over that of the numbers, at each output of the model.
@@ -88,7 +88,7 @@ class MixTable:
         )
 
     def noise_of(self, part: int, precision: str) -> tuple[float, ...]:
-        """Of the roundings of a part alone: its weights, and the tensor that it makes."""
+        """Noise of the roundings of a part alone: its weights, and the tensor that it makes."""
         noise = [0.0] * len(self.scale)
         for kind, parts, _, caused in self._listed:
             if parts[0] != part:

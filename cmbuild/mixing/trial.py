@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cmbuild.display.mixture import NeedOutcome
 from cmbuild.mixing.pricing import PricedPlan
-from cmbuild.mixing.results import NeedOutcome
 from cmbuild.mixing.table import Mix
 from cmbuild.pipeline.needs import Needs
 from cmbuild.pipeline.request import BuildRequest
@@ -25,7 +25,7 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class SampleQuality:
-    """What a program keeps on some samples.
+    """Quality of a program on some samples.
 
     Attributes:
         noise: power of the error over that of the numbers, at each output.

@@ -1,4 +1,4 @@
-"""What a user needs of a program, for which the precision of its modules is chosen."""
+"""Needs of a user, for which the precision of its modules is chosen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cmbuild.pipeline.options import option
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Needs:
-    """What the cheapest mix of precisions has to keep; `--ram-budget` counts as well then."""
+    """Needs that the cheapest mix of precisions has to meet; `--ram-budget` counts as well then."""
 
     snr: float | None = option(
         "Choose the precision of each module: the fewest predicted cycles whose outputs keep so "
@@ -39,7 +39,7 @@ class Needs:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Those that are given, as on the command line."""
+        """Names of the options that are given, as on the command line."""
         given = {
             "--snr": self.snr,
             "--accuracy-drop": self.accuracy_drop,

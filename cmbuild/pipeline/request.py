@@ -9,10 +9,10 @@ from typing import Literal
 
 from cmbuild import paths, text
 from cmbuild.discovery import listed, names
+from cmbuild.display.mixture import MixResult
 from cmbuild.errors import UsageError
 from cmbuild.hardware.rack.address import PREFIX, RackAddress
 from cmbuild.launchers import simulators
-from cmbuild.mixing.results import MixResult
 from cmbuild.outputs.delivery import Destination
 from cmbuild.pipeline.copies import Copying
 from cmbuild.pipeline.needs import Needs

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from cmbuild.display.mixture import MixedPart, MixResult, NeedOutcome
 from cmbuild.mixing.failure import amount
-from cmbuild.mixing.results import MixedPart, MixResult, NeedOutcome
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.text import entry, indented, table
@@ -37,7 +37,7 @@ class MixReport:
 
 
 def mix_lines(result: MixResult) -> Iterator[str]:
-    """What was asked, what the program has, and the precision of each module."""
+    """Lines with what was asked, what the program has, and the precision of each module."""
     told = ", ".join(map(_outcome, result.needs))
     tried = plural(result.tried, "program")
     yield entry("needs", f"{told} ({plural(result.samples, 'sample')} that did not choose)")

@@ -75,7 +75,7 @@ class _OneRounding(Simulation):
 def _roundings(
     prepared: GraphModule, numbers: Mapping[Node, int]
 ) -> Iterator[tuple[Rounded, Node, tuple[int, ...]]]:
-    """What is rounded where: the observer, and the parts that it concerns."""
+    """Roundings of a graph: kind, observer, and the parts that it concerns."""
     for node in prepared.graph.nodes:
         if node.op != "call_module" or not node.users:
             continue

@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Rounded(Enum):
-    """What is rounded, and to how many bits."""
+    """Kinds of roundings, with their bits."""
 
     ACTIVATION = "activation"
     """A tensor in int8."""

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cmbuild.catalog import find_board
+from cmbuild.display.mixture import MixedPart, MixResult, NeedOutcome
 from cmbuild.errors import ExitCode, UsageError
 from cmbuild.mixing.failure import NeedsNotMet
 from cmbuild.mixing.pricing import Prices
-from cmbuild.mixing.results import MixedPart, MixResult, NeedOutcome
 from cmbuild.mixing.settling import settled
 from cmbuild.mixing.trial import decibels
 from cmbuild.pipeline.needs import Needs
