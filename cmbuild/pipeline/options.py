@@ -176,7 +176,9 @@ def checked(request: type, chosen: Mapping[str, Any]) -> dict[str, Any]:
         each = known[name]
         if each.field in values:
             raise UsageError(message=f"{name} and {each.field} are the same option")
-        values[each.field] = value if value is each.default else option_value(each, value)
+        # A required option has no default, for which None stands.
+        is_default = value is each.default and (value is not None or each.is_optional)
+        values[each.field] = value if is_default else option_value(each, value)
     return values
 
 
