@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,9 @@ def mark(graph: Graph) -> dict[str, CallSite]:
 
 
 def mark_again(nodes: Iterable[Node], sites: dict[str, CallSite]) -> None:
-    """Makes nodes that took the place of marked ones remember their own names, at the same lines.
+    """Makes nodes that took the place of marked ones remember names of their own, same lines.
+
+    Graphs name their nodes anew as they are copied, so that a node may bear another's mark as name.
 
     Args:
         sites: by all names; gains those of the nodes.
@@ -58,8 +61,14 @@ def mark_again(nodes: Iterable[Node], sites: dict[str, CallSite]) -> None:
     for node in nodes:
         name = marked(node)
         if name in sites and name != node.name:
-            node.meta["custom"] = {**node.meta["custom"], _KEY: node.name}
-            sites[node.name] = replace(sites[name], operator=_operator(node))
+            own = next(each for each in _names(node.name) if each not in sites)
+            node.meta["custom"] = {**node.meta["custom"], _KEY: own}
+            sites[own] = replace(sites[name], operator=_operator(node))
+
+
+def _names(first: str) -> Iterator[str]:
+    yield first
+    yield from (f"{first}_{number}" for number in count(2))
 
 
 def marked(node: Node) -> str | None:

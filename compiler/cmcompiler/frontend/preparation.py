@@ -20,7 +20,7 @@ from cmcompiler.frontend.accumulators import make_room_for_biases
 from cmcompiler.frontend.annotations import annotated
 from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
-from cmcompiler.frontend.call_sites import CallSite, mark, mark_again
+from cmcompiler.frontend.call_sites import CallSite, mark, mark_again, marked
 from cmcompiler.frontend.copies import in_eval_mode
 from cmcompiler.frontend.divisors import REASON as DIVIDED
 from cmcompiler.frontend.divisors import divide_in_float
@@ -267,7 +267,7 @@ def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable
         if is_float and not _is_joined(node):
             reason = reasons.get(node.name, "the quantizer does not support it")
             name = "getitem" if node.target is getitem else str(node.target)
-            yield FloatOperator(node.name, name, reason)
+            yield FloatOperator(marked(node) or node.name, name, reason)
 
 
 def _is_joined(node: Node) -> bool:

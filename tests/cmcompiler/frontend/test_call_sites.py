@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from harness.pte import operators
 from torch import nn
+from torch.fx import Graph
 
-from cmcompiler.frontend.call_sites import CallSite
+from cmcompiler.frontend.call_sites import CallSite, mark, mark_again, marked
 from cmcompiler.frontend.lowering import lower_with_nodes
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
@@ -78,3 +79,18 @@ def test_operators_with_several_results_remember_their_calls():
     lowered = lower_with_nodes(quantize(Best(), X, [X]), Target.parse("cortex-m55"))
     assert operators(lowered.program)["aten::topk"] == 1
     assert "topk" in lowered.nodes.values()
+
+
+def test_marks_of_copied_nodes_stay_apart():
+    """A copied graph names its nodes anew, maybe as others are marked."""
+    graph = Graph()
+    x = graph.placeholder("x")
+    first, second = (graph.call_function(torch.ops.aten.add.Tensor, (x, n)) for n in (1, 2))
+    sites = mark(graph)
+    marks = [marked(first), marked(second)]
+    first._rename("moved")
+    second._rename(marks[0])
+    mark_again([second], sites)
+    assert marked(first) == marks[0]
+    assert marked(second) == f"{marks[0]}_2"
+    assert sites[f"{marks[0]}_2"] == sites[marks[1]]
