@@ -361,13 +361,13 @@ static void multiply(struct strip *strip, strip_function *run, const struct cm_g
     if (rest > 0) {
         int16_t results[ROWS][COLUMNS];
         strip->out = results[0];
-        if (is_pair)
+        if (is_pair != 0)
             strip->out_stride = sizeof results[0];
         strip->weights = last;
         strip->weights_end = last + block;
         run(strip);
         memcpy(first + whole * COLUMNS, results[0], (size_t)rest * sizeof *first);
-        if (is_pair)
+        if (is_pair != 0)
             memcpy(second + whole * COLUMNS, results[1], (size_t)rest * sizeof *second);
     }
 }
