@@ -29,7 +29,9 @@
     "add pc, r3\n" \
     "nop\n" \
     "1:\n" \
-    STEP("0") STEP("1") STEP("2") STEP("3") STEP("4") STEP("5") STEP("6") STEP("7") \
+    ".irp k, 0, 1, 2, 3, 4, 5, 6, 7\n" \
+    STEP("\\k") \
+    ".endr\n" \
     PART \
     "adds r1, #8<<" log "\n" \
     "adds r2, #32\n" \
