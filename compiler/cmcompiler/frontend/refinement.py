@@ -164,24 +164,15 @@ class Refiner:
         with_layers: bool,
         bounds: tuple[float, float],
     ) -> None:
-        """Computes results in float, and their operands as far back as it takes to be exact.
-
-        Operands that spoil nothing alone may do so together, and an output that is float anyway
-        need not be rounded: those are next.
-        """
-        for least, is_read_by_outputs in ((LEAST, False), (FINE, False), (FINE, True)):
-            part = UnroundedPart(self._prepared)
-            resolution = OperandRounding(self._prepared, samples, least)
-            for node in nodes:
-                resolution.extend(part, node, self._inputs, with_layers=with_layers)
-            if not part.members:
-                return
-            if is_read_by_outputs:
-                part.read_by_outputs()
-            if self._is_better_in_float(*bounds):
-                names = part.keep()
-                self._floats.update(dict.fromkeys(names, TOO_COARSE))
-                return
+        """Computes results in float, and their operands as far back as it takes to be exact."""
+        part = UnroundedPart(self._prepared)
+        resolution = OperandRounding(self._prepared, samples)
+        for node in nodes:
+            resolution.extend(part, node, self._inputs, with_layers=with_layers)
+        if part.members and self._is_better_in_float(*bounds):
+            names = part.keep()
+            self._floats.update(dict.fromkeys(names, TOO_COARSE))
+        else:
             part.undo()
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from statistics import median_low
 from typing import Any
 
 import torch
@@ -143,21 +142,21 @@ class _Pairs(Interpreter):
     def ratios(
         self, samples: Sequence[Sequence[Tensor]], places: Collection[Node] | None
     ) -> dict[Node, float]:
-        """Signal to noise at each operator, in dB: of all samples, or that of the middle one.
-
-        A few large numbers, as of a product, may hide that most samples are spoilt.
+        """Signal to noise at each operator, in dB.
 
         Args:
             places: what rounds; None for all.
         """
         self._places = places
-        found: dict[Node, list[Powers]] = {}
+        sums: dict[Node, list[float]] = {}
         for sample in samples:
-            for node, powers in self._one(sample):
-                found.setdefault(node, []).append(powers)
+            for node, (signal, noise) in self._one(sample):
+                total = sums.setdefault(node, [0.0, 0.0])
+                total[0] += signal
+                total[1] += noise
         return {
-            node: min(_ratio(_total(each)), median_low(map(_ratio, each)))
-            for node, each in found.items()
+            node: 10 * math.log10(signal / noise) if noise and signal else math.inf
+            for node, (signal, noise) in sums.items()
         }
 
     def _one(self, sample: Sequence[Tensor]) -> Iterator[tuple[Node, Powers]]:
@@ -204,16 +203,6 @@ class _Pairs(Interpreter):
             if all(pairs[source][0] is pairs[source][1] for source in sources):
                 return results[0], results[0]
         return results[0], results[1]
-
-
-def _total(powers: Sequence[Powers]) -> Powers:
-    return sum(signal for signal, _ in powers), sum(noise for _, noise in powers)
-
-
-def _ratio(powers: Powers) -> float:
-    """In dB."""
-    signal, noise = powers
-    return 10 * math.log10(signal / noise) if noise and signal else math.inf
 
 
 def _powers(exact: Any, other: Any) -> Powers | None:
