@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
-
-from pydantic import WithJsonSchema
+from typing import Annotated, Any, TypeAlias
 
 from cmbuild.display.tables import HtmlTable
 from cmcompiler.frontend.sample_origin import SampleOrigin
@@ -13,7 +11,15 @@ from cmcompiler.frontend.sample_origin import SampleOrigin
 Share: TypeAlias = float
 """From 0 to 1."""
 
-Decibels: TypeAlias = Annotated[float, WithJsonSchema({"type": ["number", "null"]})]
+
+class _NumberOrNull:
+    """Tells pydantic the schema, which is not imported for it: requests have results, too."""
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {"type": ["number", "null"]}
+
+
+Decibels: TypeAlias = Annotated[float, _NumberOrNull()]
 """May be infinite, which is null in JSON."""
 
 

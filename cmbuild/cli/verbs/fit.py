@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import Boundary, BuildRequest, Planning
 
 EPILOG = """\b
@@ -29,7 +30,10 @@ is named; 2 usage; 3 no exported program found; 130 Ctrl-C.
 
 
 @click.command(
-    "fit", epilog=EPILOG, short_help="Show which models fit which boards, without building."
+    "fit",
+    cls=Grouped,
+    epilog=EPILOG,
+    short_help="Show which models fit which boards, without building.",
 )
 @click.argument("models", nargs=-1, shell_complete=options.complete_models)
 @options.boards("See `cmbuild boards`; by default all.")
