@@ -110,11 +110,7 @@ struct apart_filter {
 #define APART_FUNCTION(name, RESCALE) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
-          "push {r4-r11, lr}\n" \
-          "sub sp, #56\n" \
-          "ldm r0, {r0-r7}\n" \
-          "stm sp, {r0-r5}\n" \
-          "mov lr, r0\n" \
+          ENTER_RUN \
           "1:\n" \
           "ldm lr!, {r0-r4, r8-r10}\n" \
           "str lr, [sp]\n" \
@@ -145,16 +141,7 @@ struct apart_filter {
           TWO_OUTPUTS_APART \
           "add r6, #64\n" \
           "5:\n" \
-          "ldr lr, [sp, #48]\n" \
-          "ldr r8, [sp, #20]\n" \
-          "cmp lr, r8\n" \
-          "bne.w 2b\n" \
-          "ldr lr, [sp]\n" \
-          "ldr r8, [sp, #4]\n" \
-          "cmp lr, r8\n" \
-          "bne.w 1b\n" \
-          "add sp, #56\n" \
-          "pop {r4-r11, pc}\n" \
+          LEAVE_RUN \
           CM_ASM_END)
 
 /* clang-format on */

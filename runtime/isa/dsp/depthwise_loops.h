@@ -186,14 +186,30 @@ struct run {
 
 /* The stack frame is a struct run up to its segments; then the outputs that come next, the end of the segment's
    columns, bias, multiplier, factor, next_row, and the segment that comes next. */
+#define ENTER_RUN \
+    "push {r4-r11, lr}\n" \
+    "sub sp, #56\n" \
+    "ldm r0, {r0-r7}\n" \
+    "stm sp, {r0-r5}\n" \
+    "mov lr, r0\n"
+
+/* After the last segment of the last channels. */
+#define LEAVE_RUN \
+    "ldr lr, [sp, #48]\n" \
+    "ldr r8, [sp, #20]\n" \
+    "cmp lr, r8\n" \
+    "bne.w 2b\n" \
+    "ldr lr, [sp]\n" \
+    "ldr r8, [sp, #4]\n" \
+    "cmp lr, r8\n" \
+    "bne.w 1b\n" \
+    "add sp, #56\n" \
+    "pop {r4-r11, pc}\n"
+
 #define RUN_FUNCTION(name, CONVOLVE) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
-          "push {r4-r11, lr}\n" \
-          "sub sp, #56\n" \
-          "ldm r0, {r0-r7}\n" \
-          "stm sp, {r0-r5}\n" \
-          "mov lr, r0\n" \
+          ENTER_RUN \
           "1:\n" \
           "ldm lr!, {r0-r5}\n" \
           "ldm lr!, {r8-r10}\n" \
@@ -219,16 +235,7 @@ struct run {
           "str r7, [sp, #24]\n" \
           "cmp r6, r12\n" \
           "blo.w 3b\n" \
-          "ldr lr, [sp, #48]\n" \
-          "ldr r8, [sp, #20]\n" \
-          "cmp lr, r8\n" \
-          "bne.w 2b\n" \
-          "ldr lr, [sp]\n" \
-          "ldr r8, [sp, #4]\n" \
-          "cmp lr, r8\n" \
-          "bne.w 1b\n" \
-          "add sp, #56\n" \
-          "pop {r4-r11, pc}\n" \
+          LEAVE_RUN \
           CM_ASM_END)
 /* clang-format on */
 

@@ -140,17 +140,20 @@ strip_function cm_dsp_multiply_short, cm_dsp_multiply_short_row;
 #define JOIN(low, high) "pkhbt " low ", " low ", " high ", lsl #16\n"
 
 /* On the stack: rows, their end, the entry point, out, its stride, the end of the weights, is_rectified. */
+#define ENTER \
+    "push {r4-r11, lr}\n" \
+    "sub sp, #28\n" \
+    "ldm r0!, {r1-r6}\n" \
+    "ldrd r12, r7, [r0]\n" \
+    "str r7, [sp, #24]\n" \
+    "adr.w r7, 2f\n" \
+    "add r3, r7\n" \
+    "adds r3, #1\n" \
+    "stm sp, {r1-r6}\n"
+
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short)
-    "push {r4-r11, lr}\n"
-    "sub sp, #28\n"
-    "ldm r0!, {r1-r6}\n"
-    "ldrd r12, r7, [r0]\n"
-    "str r7, [sp, #24]\n"
-    "adr.w r7, 2f\n"
-    "add r3, r7\n"
-    "adds r3, #1\n"
-    "stm sp, {r1-r6}\n"
+    ENTER
     ".p2align 2\n"
     "1:\n"
     "ldr lr, [sp]\n"
@@ -211,15 +214,7 @@ __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short)
 
 /* The same for one row, four depths at a time after one word of an odd number. */
 __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short_row)
-    "push {r4-r11, lr}\n"
-    "sub sp, #28\n"
-    "ldm r0!, {r1-r6}\n"
-    "ldrd r12, r7, [r0]\n"
-    "str r7, [sp, #24]\n"
-    "adr.w r7, 2f\n"
-    "add r3, r7\n"
-    "adds r3, #1\n"
-    "stm sp, {r1-r6}\n"
+    ENTER
     "1:\n"
     "ldr lr, [sp]\n"
     "ldr r5, [sp, #16]\n"

@@ -31,12 +31,7 @@ convolve_function cm_scalar_convolve_nine_shorts;
     "asrs r3, r5\n" \
     "adds r7, r3, #1\n" \
     "asrs r7, r7, #1\n" \
-    "cmp r7, r9\n" \
-    "it lt\n" \
-    "movlt r7, r9\n" \
-    "cmp r7, r10\n" \
-    "it gt\n" \
-    "movgt r7, r10\n" \
+    CLAMP \
     STORE_OUTPUT("strh")
 #else
 #define OUTPUT_SHORT \
@@ -51,14 +46,7 @@ convolve_function cm_scalar_convolve_nine_shorts;
     "asrs r3, r5\n" \
     "adds r7, r3, #1\n" \
     "asrs r7, r7, #1\n" \
-    "cmp r7, r9\n" \
-    "bge 3f\n" \
-    "mov r7, r9\n" \
-    "3:\n" \
-    "cmp r7, r10\n" \
-    "ble 4f\n" \
-    "mov r7, r10\n" \
-    "4:\n" \
+    CLAMP \
     STORE_OUTPUT("strh")
 #endif
 

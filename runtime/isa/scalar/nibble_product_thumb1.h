@@ -5,17 +5,8 @@
 /* clang-format off */
 /* The weights are in r0, the mask is in r5. Sums of two columns each are r8 and r9 of the first row, r10 and r11 of
    the second one. */
-#define NIBBLE_TWO_COLUMNS(shift, sum, next_sum) \
-    "lsrs r3, r0, #" shift "\n" \
-    "ands r3, r5\n" \
-    "mov r4, r3\n" \
-    "muls r3, r6, r3\n" \
-    "add " sum ", r3\n" \
-    "muls r4, r7, r4\n" \
-    "add " next_sum ", r4\n"
-/* Without a shift: as many instructions. */
-#define NIBBLE_FIRST_COLUMNS(sum, next_sum) \
-    "mov r3, r0\n" \
+#define NIBBLE_TWO_COLUMNS(take, sum, next_sum) \
+    take \
     "ands r3, r5\n" \
     "mov r4, r3\n" \
     "muls r3, r6, r3\n" \
@@ -26,10 +17,10 @@
     "ldr r0, [r2, #4*" k "]\n" \
     "ldrb r6, [r1, #4*" k "]\n" \
     "ldrb r7, [r1, #4*" k "+1]\n" \
-    NIBBLE_FIRST_COLUMNS("r8", "r10") NIBBLE_TWO_COLUMNS("4", "r9", "r11") \
+    NIBBLE_TWO_COLUMNS("mov r3, r0\n", "r8", "r10") NIBBLE_TWO_COLUMNS("lsrs r3, r0, #4\n", "r9", "r11") \
     "ldrb r6, [r1, #4*" k "+2]\n" \
     "ldrb r7, [r1, #4*" k "+3]\n" \
-    NIBBLE_TWO_COLUMNS("8", "r8", "r10") NIBBLE_TWO_COLUMNS("12", "r9", "r11")
+    NIBBLE_TWO_COLUMNS("lsrs r3, r0, #8\n", "r8", "r10") NIBBLE_TWO_COLUMNS("lsrs r3, r0, #12\n", "r9", "r11")
 #define NIBBLE_WORD_CODE "66"
 
 /* The same for one row. */

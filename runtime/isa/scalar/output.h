@@ -25,6 +25,13 @@ static inline struct limits limits_of(const struct cm_output *output)
 #ifdef __thumb2__
 #define PUSH_ALL "push {r4-r11, lr}\n"
 #define POP_ALL "pop {r4-r11, pc}\n"
+#define CLAMP \
+    "cmp r7, r9\n" \
+    "it lt\n" \
+    "movlt r7, r9\n" \
+    "cmp r7, r10\n" \
+    "it gt\n" \
+    "movgt r7, r10\n"
 
 #define OUTPUT(multiplier, shift) \
     "ldr r4, " multiplier "\n" \
@@ -35,12 +42,7 @@ static inline struct limits limits_of(const struct cm_output *output)
 #define SCALE_AND_CLAMP \
     CM_HIGH_PRODUCT("r7", "r3", "r4", "", "r6") \
     CM_SHIFT_RIGHT("r7", "r5", "") \
-    "cmp r7, r9\n" \
-    "it lt\n" \
-    "movlt r7, r9\n" \
-    "cmp r7, r10\n" \
-    "it gt\n" \
-    "movgt r7, r10\n" \
+    CLAMP \
     "add r7, r11\n"
 #else
 #define PUSH_ALL \
@@ -53,11 +55,7 @@ static inline struct limits limits_of(const struct cm_output *output)
     "mov r8, r4\n" "mov r9, r5\n" "mov r10, r6\n" "mov r11, r7\n" \
     "pop {r4-r7, pc}\n"
 
-#define OUTPUT(multiplier, shift) \
-    "ldr r4, " multiplier "\n" \
-    CM_HIGH_PRODUCT("r7", "r3", "r4", "r5", "r6") \
-    "ldr r5, " shift "\n" \
-    CM_SHIFT_RIGHT("r7", "r5", "r6") \
+#define CLAMP \
     "cmp r7, r9\n" \
     "bge 3f\n" \
     "mov r7, r9\n" \
@@ -65,7 +63,14 @@ static inline struct limits limits_of(const struct cm_output *output)
     "cmp r7, r10\n" \
     "ble 4f\n" \
     "mov r7, r10\n" \
-    "4:\n" \
+    "4:\n"
+
+#define OUTPUT(multiplier, shift) \
+    "ldr r4, " multiplier "\n" \
+    CM_HIGH_PRODUCT("r7", "r3", "r4", "r5", "r6") \
+    "ldr r5, " shift "\n" \
+    CM_SHIFT_RIGHT("r7", "r5", "r6") \
+    CLAMP \
     "add r7, r11\n"
 #endif
 /* clang-format on */
