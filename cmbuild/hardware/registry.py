@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,12 +76,6 @@ class Flashing:
                 return method
         return None
 
-    def with_servers(self, selection: Selection) -> Iterator[tuple[str, ProgramMethod]]:
-        """The methods whose programs are gdb servers, by name."""
-        for name, method in self.methods.items():
-            if isinstance(method, ProgramMethod) and method.gdb_server(0, selection) is not None:
-                yield name, method
-
     def choose(self, board: str, name: str | None, selection: Selection) -> FlashMethod:
         """The method with this name, or the first available one.
 
@@ -107,3 +101,18 @@ class Flashing:
             reasons="; ".join(error.message for error in missing),
             hint="; or ".join(str(error.hint) for error in missing),
         )
+
+    def choose_server(
+        self, board: str, name: str | None, selection: Selection
+    ) -> ProgramMethod | None:
+        """As choose, among the methods whose programs are gdb servers; None if there are none."""
+        able = {
+            each: method
+            for each, method in self.methods.items()
+            if isinstance(method, ProgramMethod) and method.gdb_server(0, selection) is not None
+        }
+        if not able:
+            return None
+        chosen = Flashing(able).choose(board, name, selection)
+        assert isinstance(chosen, ProgramMethod)
+        return chosen

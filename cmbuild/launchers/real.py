@@ -8,10 +8,9 @@ from cmbuild.boards.board import Board
 from cmbuild.errors import UsageError
 from cmbuild.hardware.method import Selection
 from cmbuild.hardware.port import find_port
-from cmbuild.hardware.program_method import ProgramMethod
 from cmbuild.hardware.rack.address import RackAddress
 from cmbuild.hardware.rack.flashing import FlashChoice
-from cmbuild.hardware.registry import Flashing, flashing
+from cmbuild.hardware.registry import flashing
 from cmbuild.launchers.probe import ProbeLine
 from cmbuild.launchers.rack import RackLine
 from cmbuild.launchers.serial import SerialLine
@@ -52,11 +51,9 @@ def probe(board: Board, method: str | None, selection: Selection) -> ProbeLine:
         UnknownName, NoMethod: see Flashing.choose.
     """
     flash = flashing(board)
-    able = {} if flash is None else dict(flash.with_servers(selection))
-    if not able:
+    chosen = None if flash is None else flash.choose_server(board.name, method, selection)
+    if chosen is None:
         raise NoProbe(board=board.name)
-    chosen = Flashing(able).choose(board.name, method, selection)
-    assert isinstance(chosen, ProgramMethod)
     return ProbeLine(board.name, chosen, selection)
 
 

@@ -12,8 +12,7 @@ from cmbuild.boards.board import Board
 from cmbuild.cache.folders import remove
 from cmbuild.errors import MissingTool, UsageError
 from cmbuild.hardware.method import Selection
-from cmbuild.hardware.program_method import ProgramMethod
-from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
+from cmbuild.hardware.registry import NotFlashed, flashing
 from cmbuild.image.console import records
 from cmbuild.launchers.base import Debuggable
 from cmbuild.launchers.execution import Interface, write_streams
@@ -105,11 +104,9 @@ def probe(board: Board, image: Path, method: str | None, selection: Selection, p
         NotFlashed, UnknownName, NoMethod, MissingTool.
     """
     flash = flashing(board)
-    able = {} if flash is None else dict(flash.with_servers(selection))
-    if not able:
+    chosen = None if flash is None else flash.choose_server(board.name, method, selection)
+    if chosen is None:
         raise NotFlashed(board=board.name)
-    chosen = Flashing(able).choose(board.name, method, selection)
-    assert isinstance(chosen, ProgramMethod)
     command = [str(chosen.find(selection)), *(chosen.gdb_server(port, selection) or ())]
     machine = f"{board.name} through {chosen.name}"
     return Server(machine, command, image.parent, image, port, setup=("load",))
