@@ -199,7 +199,7 @@ def evaluate(
         raise UsageError(message="until, workers and scheduler need data")
     request = compose(EvalRequest, model=model, board=board, **options)
     if sensitivity:
-        request = replace(request, source=request.source.sensitive)
+        request = replace(request, source=replace(request.source, sensitivity=True))
     with _session(request.folder / "logs", progress) as session:
 
         def work(stages: Sequence[Stage], folders: Sequence[Path]) -> None:

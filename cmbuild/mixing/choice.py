@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cmbuild.cache.folders import below, slug
@@ -50,16 +50,6 @@ class NothingToChoose(UsageError):
     template = "{options} chooses the precision, and goes without {other}"
 
 
-class PartedChoice(ModelChoice):
-    """A model whose export measures what each rounding of its parts costs."""
-
-    __slots__ = ()
-
-    @property
-    def parts(self) -> bool:
-        return True
-
-
 class Chooser:
     """Chooses for one request.
 
@@ -83,9 +73,9 @@ class Chooser:
 
     def choose(self) -> BuildRequest:
         """The request with the precision of each module, and why; raises as `settled`."""
-        parts, table = self._table()
+        table = self._table()
         trial = self._search(table)
-        result = self._result(trial, parts, table)
+        result = self._result(trial, table)
         if not result.met:
             raise NeedsNotMet(result)
         return replace(trial.request, mix=result)
@@ -182,7 +172,7 @@ class Chooser:
             arena=plan.arena_bytes,
         )
 
-    def _table(self) -> tuple[ModelParts, MixTable]:
+    def _table(self) -> MixTable:
         """Exports the model in each precision alone, and measures its roundings."""
         whole = {kind: self._with((("*", kind),)) for kind in (SHORT, NIBBLES)}
         whole = {BYTES: self._with_parts(), **whole}
@@ -213,7 +203,7 @@ class Chooser:
             min(8.0, max(0.25, has / each)) if each > 0 and has > 0 else 1.0
             for has, each in zip(plain.choosing.noise, expected, strict=True)
         )
-        return parts, replace(table, scale=scale)
+        return replace(table, scale=scale)
 
     def _planned(self, request: BuildRequest) -> Plan:
         export = self._export(request)
@@ -234,13 +224,13 @@ class Chooser:
     def _with_parts(self) -> BuildRequest:
         """The request in int8, whose export measures the roundings of the parts."""
         request = self._with((("*", BYTES),))
-        return replace(request, source=_parted(request.source))
+        return replace(request, source=replace(request.source, parts=True))
 
     def _with(self, precision: Iterable[tuple[str, str]]) -> BuildRequest:
         source = replace(self._request.source, precision=tuple(precision))
         return replace(self._request, source=source)
 
-    def _result(self, trial: Trial, parts: ModelParts, table: MixTable) -> MixResult:
+    def _result(self, trial: Trial, table: MixTable) -> MixResult:
         rows = [
             MixedPart(
                 layer=part.path,
@@ -250,7 +240,7 @@ class Chooser:
                 weights=cost.weights,
             )
             for index, (part, kind, cost) in enumerate(
-                zip(parts.parts, trial.mix, trial.priced.parts, strict=True)
+                zip(self._parts.parts, trial.mix, trial.priced.parts, strict=True)
             )
             if cost.cycles or cost.weights
         ]
@@ -280,10 +270,6 @@ def _check(source: ModelChoice, request: BuildRequest) -> None:
     for option, value in fixed.items():
         if value:
             raise NothingToChoose(options=words, other=option)
-
-
-def _parted(source: ModelChoice) -> PartedChoice:
-    return PartedChoice(**{each.name: getattr(source, each.name) for each in fields(source)})
 
 
 def _choices(

@@ -80,7 +80,8 @@ class PricedPlan:
         owners = _owners(plan.steps, record, places)
         constants = constants_of_steps(plan)
         cycles, weights = [0.0] * (len(parts) + 1), [0] * (len(parts) + 1)
-        arena, kernels = [0] * (len(parts) + 1), [[""][:0] for _ in parts]
+        arena = [0] * (len(parts) + 1)
+        kernels: list[list[str]] = [[] for _ in parts]
         for index, (work, owner) in enumerate(zip(work_of_steps(plan), owners, strict=True)):
             cycles[owner] += prices.cycles(*work)
             weights[owner] += constants[index]

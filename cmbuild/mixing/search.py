@@ -63,13 +63,9 @@ def _uniform(table: MixTable, kind: str) -> Mix:
     return tuple(
         min(choices, key=lambda each: choices[each].cycles)
         if not kind
-        else (kind if kind in choices else _plain(choices))
+        else (kind if kind in choices else next(iter(choices)))
         for choices in table.choices
     )
-
-
-def _plain(choices: object) -> str:
-    return next(iter(choices))  # type: ignore[call-overload, no-any-return]
 
 
 def _rank(table: MixTable, limits: MixBounds, mix: Mix) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Literal
@@ -61,6 +61,8 @@ class ModelChoice:
         precision: of its modules, as the project says, by patterns of their paths.
         weight_type: int8 or int4, if `weights` ends with it.
         data: labelled samples that accuracy is measured on, if the project names some.
+        sensitivity: its export measures what quantising each operator costs.
+        parts: its export measures what each rounding of its parts costs.
     """
 
     model: str
@@ -92,6 +94,8 @@ class ModelChoice:
     data: Path | None = None
     precision: tuple[tuple[str, str], ...] = ()
     weight_type: str | None = None
+    sensitivity: bool = field(default=False, metadata=INNER)
+    parts: bool = field(default=False, metadata=INNER)
 
     def __post_init__(self) -> None:
         from cmcompiler.frontend.job import MAX_SEED
@@ -107,21 +111,6 @@ class ModelChoice:
                 raise UsageError(message=problem)
 
     @property
-    def sensitivity(self) -> bool:
-        """Whether its export measures what quantising each operator costs."""
-        return False
-
-    @property
-    def parts(self) -> bool:
-        """Whether its export measures what each rounding of its parts costs."""
-        return False
-
-    @property
-    def sensitive(self) -> ModelChoice:
-        """The same, with an export that does."""
-        return SensitiveChoice(**{each.name: getattr(self, each.name) for each in fields(self)})
-
-    @property
     def is_program(self) -> bool:
         return self.model.endswith(PROGRAMS)
 
@@ -134,16 +123,6 @@ class ModelChoice:
     def texts(self) -> Destination | None:
         """Where the stages of export and plan go as text, if they are wanted."""
         return None if self.intermediates is None else Destination(self.intermediates, self.force)
-
-
-class SensitiveChoice(ModelChoice):
-    """A model whose export measures what quantising each operator costs."""
-
-    __slots__ = ()
-
-    @property
-    def sensitivity(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

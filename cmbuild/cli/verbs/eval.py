@@ -16,7 +16,6 @@ from cmbuild.pipeline.request import (
     ModelChoice,
     RunRequest,
     Sampling,
-    SensitiveChoice,
 )
 
 EPILOG = """\b
@@ -93,7 +92,7 @@ def command(
     from cmbuild.workers.evaluation import DataRequest, evaluate_data, parse_until
 
     places = {name: chosen.pop(name) for name in ("isa", "toolchain", "on", "build_dir")}
-    source = (SensitiveChoice if sensitivity else ModelChoice)(**chosen)
+    source = ModelChoice(**chosen, sensitivity=sensitivity)
     cluster = WorkersChoice(workers, scheduler)
     if data is not None:
         if board is None or sensitivity or min_snr is not None:
