@@ -21,6 +21,7 @@ from cmcompiler.frontend.operators.masked_softmax import ops as cmbuild
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.editing import fake
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS, MOVEMENTS
+from cmcompiler.frontend.simulation import rounded_to
 from cmcompiler.ops.softmax import BITS_OF_LONGER, LONGEST, MOST_FINER_BITS
 
 _SOFTMAX, _MASKED = torch.ops.aten.softmax.int, cmbuild.masked_softmax.default
@@ -53,7 +54,7 @@ class ProbabilityMeter(torch.nn.Module):
         self.rows += largest.numel()
         for bits in range(MOST_FINER_BITS + 1):
             step = 2.0 ** -(INT8_BITS + bits)
-            rounded = torch.fake_quantize_per_tensor_affine(probabilities, step, -128, -128, 127)
+            rounded = rounded_to(probabilities, step, -128, -128, 127)
             self.noise[bits] += float((rounded - probabilities).square().sum())
             self.clipped[bits] += int((largest > 2.0**-bits).sum())
 
