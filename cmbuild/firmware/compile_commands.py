@@ -37,7 +37,7 @@ class Command:
     words: tuple[str, ...]
 
     def of(self, file: Path) -> Command:
-        """The same for another file of the same language; its object file is thrown away."""
+        """A command for another file of the same language, whose object file is thrown away."""
         words = [str(file) if word == str(self.file) else word for word in self.words]
         if "-o" in words:
             words[words.index("-o") + 1] = os.devnull
@@ -45,7 +45,7 @@ class Command:
 
 
 def exported(folder: Path, place: Path, isa: Isa) -> str:
-    """What CMake exported of an image, with the kernels beside it, which another build compiled.
+    """The commands that CMake exported for an image, and those of the kernels, built elsewhere.
 
     Args:
         folder: where CMake worked.

@@ -11,7 +11,7 @@ from cmbuild.sizing.fits import Cell
 from cmbuild.text import plural, size
 
 MARKS = {Basis.RELATED: "~", Basis.TABLE: "≈", Basis.ASSUMED: "≤"}
-"""What stands before a size whose code is estimated, the least certain last."""
+"""Marks before sizes whose code is estimated, the least certain last."""
 
 _NAMED = 4  # boards by name
 

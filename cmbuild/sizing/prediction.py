@@ -54,8 +54,8 @@ class CoreCosts(_Record):
         return total
 
     def _prices(self, kernel: str) -> Work | None:
-        """Those of whole images where none for tiles are known; then `tiles` is not known either,
-        so that only rows alone are priced so.
+        """Prices of a kernel; those of whole images where none for tiles are known. Then `tiles` is
+        not known either, so that only rows alone are priced so.
         """
         return self.kernels.get(kernel) or self.kernels.get(kernel.removesuffix(_TILED))
 
