@@ -68,7 +68,13 @@ def test_commands_of_other_compilers_compile(tmp_path: Path, toolchain: str) -> 
     assert text is not None
     for each in json.loads(text):
         if Path(each["file"]).parent.name == "cortexm" and each["file"].endswith(".c"):
-            done = subprocess.run(each["arguments"], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                each["arguments"],
+                cwd=each["directory"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert done.returncode == 0, done.stderr
 
 
