@@ -51,7 +51,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.layouts",
     "cmcompiler.frontend.lean_passes",
     "cmcompiler.frontend.lowering",
-    "cmcompiler.frontend.mask_hints",
+    "cmcompiler.frontend.encoder_masks",
     "cmcompiler.frontend.meters",
     "cmcompiler.frontend.narrow_weights",
     "cmcompiler.frontend.observations",

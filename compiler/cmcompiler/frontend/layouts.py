@@ -12,8 +12,8 @@ from torch.fx import Node
 from torch.fx.node import map_arg
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.encoder_masks import masks_as_in_inference
 from cmcompiler.frontend.hints import explained
-from cmcompiler.frontend.mask_hints import masks_as_given
 from cmcompiler.frontend.passes.functionalization import restore_batch_norms
 from cmcompiler.usercode import unsupported
 
@@ -37,7 +37,7 @@ def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgr
     Raises:
         Unsupported: torch.export cannot take the module.
     """
-    with unsupported("torch.export", _HINT), explained(), masks_as_given():
+    with unsupported("torch.export", _HINT), explained(), masks_as_in_inference():
         program: ExportedProgram = torch.export.export(module, inputs)
     return program
 
