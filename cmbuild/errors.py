@@ -7,6 +7,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
 
+from cmbuild import paths
 from cmcompiler.errors import CompilerError, ErrorKind
 from cmcompiler.suggest import did_you_mean
 
@@ -47,9 +48,11 @@ class CmbuildError(Exception):
         self.message = _one_line(self.template.format(**fields))
         super().__init__(self.message)
         if "hint" in fields:
-            self.hint = None if fields["hint"] is None else _one_line(str(fields["hint"]))
+            self.hint = None if fields["hint"] is None else str(fields["hint"])
         elif self.hint is not None:
-            self.hint = _one_line(self.hint.format(**fields))
+            self.hint = self.hint.format(**fields)
+        if self.hint is not None:
+            self.hint = _one_line(paths.with_documents(self.hint))
 
     @property
     def lines(self) -> str:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from cmcompiler.installation import checkout
+
 PROJECT = "cmbuild.toml"
 """The file of a project."""
 
@@ -14,13 +16,8 @@ PYPROJECT = "pyproject.toml"
 """It may have the project's tables instead, below `[tool.cmbuild]`."""
 
 _PACKAGE = Path(__file__).resolve().parent
+_DOCUMENT = re.compile(r"(?<![\w/])docs/([\w/-]+\.md)")
 _TABLE = re.compile(rb"^\s*\[+\s*tool\s*\.\s*cmbuild\s*[\].]", re.MULTILINE)
-
-
-def checkout() -> Path | None:
-    """The checkout that this package runs from, or None when it was installed from a wheel."""
-    root = _PACKAGE.parent
-    return root if (root / "pyproject.toml").is_file() and (root / "runtime").is_dir() else None
 
 
 def data() -> Path:
@@ -36,6 +33,21 @@ def runtime() -> Path:
 def boards() -> Path:
     """The boards that come with cmbuild, one folder each."""
     return data() / "boards"
+
+
+def documents() -> Path:
+    """The documentation, one Markdown file a page."""
+    return data() / "docs"
+
+
+def with_documents(text: str) -> str:
+    """A text for users, with the places of the pages that it names: `docs/boards.md`.
+
+    In a checkout, these are the places.
+    """
+    if checkout() is not None:
+        return text
+    return _DOCUMENT.sub(lambda page: str(documents() / page[1]), text)
 
 
 def cache(environ: Mapping[str, str] = os.environ) -> Path:

@@ -111,7 +111,7 @@ COMPILER_LAYERS = (
     ("decode",),
     ("ir",),
     ("pte", "tflite"),
-    ("arrays", "errors", "isa", "suggest", "target", "usercode"),
+    ("arrays", "errors", "installation", "isa", "suggest", "target", "usercode"),
 )
 """Those of the compiler, likewise: torch comes in at the second, a program's bytes at the ninth."""
 

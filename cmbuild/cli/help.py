@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from cmbuild import paths
+
 _MOST_PLAIN = 12
 """Commands with no more options show them all."""
 
@@ -69,6 +71,9 @@ class Grouped(click.Command):
         )
         if len(self.params) > _MOST_PLAIN:
             self.params.append(every)
+
+    def get_help(self, ctx: click.Context) -> str:
+        return paths.with_documents(super().get_help(ctx))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if len(self.params) <= _MOST_PLAIN:

@@ -72,9 +72,9 @@ def run(words: Sequence[str]) -> int:
     except SystemExit as end:
         return int(end.code or 0)
     except click.Abort:  # what click makes of KeyboardInterrupt
-        return _report(KeyboardInterrupt(), json="--json" in words)
+        return _report(KeyboardInterrupt(), words)
     except (Exception, KeyboardInterrupt) as error:
-        return _report(error, json="--json" in words)
+        return _report(error, words)
     return status if isinstance(status, int) else ExitCode.FINE
 
 
@@ -90,19 +90,22 @@ def _check_places(words: Sequence[str]) -> None:
     check_utf8(*words, here, paths.cache())
 
 
-def _report(error: BaseException, json: bool) -> int:
+def _report(error: BaseException, words: Sequence[str]) -> int:
     from cmbuild.pipeline.failures import explain
     from cmbuild.report.choice import reporter
 
-    failure = _usage(error) if isinstance(error, click.ClickException) else explain(error)
-    reporter(json).close([], failure)
+    failure = _usage(error, words) if isinstance(error, click.ClickException) else explain(error)
+    reporter("--json" in words).close([], failure)
     return failure.exit_code
 
 
-def _usage(error: click.ClickException) -> CmbuildError:
+def _usage(error: click.ClickException, words: Sequence[str]) -> CmbuildError:
     """A click error as an error of cmbuild."""
     context = getattr(error, "ctx", None)
-    hint = f"`{context.command_path if context else 'cmbuild'} --help`"
+    # An option without its argument comes without a context.
+    verb = next((each for each in words if each in cli.list_commands(click.Context(cli))), None)
+    path = context.command_path if context else " ".join(filter(None, ("cmbuild", verb)))
+    hint = f"`{path} --help`"
     if isinstance(error, click.NoSuchOption):
         message = f"no such option: {error.option_name}"
         if context is not None and error.possibilities:

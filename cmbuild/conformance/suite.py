@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.errors import Missing
-from cmbuild.toolchain.tools import pip_command
 from cmbuild.toolchain.versions import package
+from cmcompiler.installation import pip_command
 
 PLACE = ("backends", "cortex_m", "test")
 EXTRA = "conformance"

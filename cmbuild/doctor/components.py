@@ -24,7 +24,8 @@ from cmbuild.launchers.simulators.fvp import Fvp
 from cmbuild.toolchain import tools, versions
 from cmbuild.toolchain.compilers.gcc import ARM_GXX
 from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS
-from cmbuild.toolchain.tools import Tool, pip_command
+from cmbuild.toolchain.tools import Tool
+from cmcompiler.installation import pip_command
 
 SETUP_BYTES = 10 << 30
 """Peak disk space for installing everything, downloads included."""

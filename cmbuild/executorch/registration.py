@@ -11,7 +11,7 @@ from cmbuild.errors import Failed, Missing
 from cmbuild.executorch.checkout import Checkout
 from cmbuild.executorch.families import Family
 from cmbuild.process import Processes
-from cmbuild.toolchain.tools import pip_command
+from cmcompiler.installation import pip_command
 
 _SECONDS = 300.0
 _SELECTION = "selected_operators.yaml"

@@ -83,6 +83,10 @@ def check_delivery(files: Iterable[Path | None], force: bool = False) -> None:
     """Finds out before any work that files could not be written; raises as `deliver`."""
     wanted = [file for file in files if file is not None]
     check_places(wanted)
+    for number, file in enumerate(wanted):
+        others = {each.resolve() for each in wanted[:number]}
+        if file.resolve() in others and not _is_device(file):
+            raise UsageError(message=f"{file} is named for two outputs", hint="name two files")
     if not force:
         _Known(Ledger(), {}).check(wanted)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cmbuild import paths
 from cmbuild.accuracy import FloatCall, FloatUse
 from cmbuild.errors import Failed, UsageError
 from cmbuild.text import percent, plural
@@ -142,17 +143,21 @@ def _converts(step: StepRecord) -> bool:
     return "quantize_per_" in step.source
 
 
+def _hint(operator: str) -> str:
+    return paths.with_documents(hint(operator))
+
+
 def _call(group: _Group, record: ExportRecord | None) -> FloatCall:
     site = None if record is None else record.call_sites.get(group.name)
     if site is None or record is None:
         operator = group.source.partition(" #")[0]
         reason = "the program has it in float"
-        return FloatCall(name=operator, file=None, line=None, reason=reason, hint=hint(operator))
+        return FloatCall(name=operator, file=None, line=None, reason=reason, hint=_hint(operator))
     left = {each.node: each.reason for each in record.float_operators}
     return FloatCall(
         name=f"{site.operator} ({site.module})" if site.module else site.operator,
         file=site.file,
         line=site.line,
         reason=left.get(group.name, UNSUPPORTED).rstrip("."),
-        hint=hint(site.operator),
+        hint=_hint(site.operator),
     )

@@ -12,9 +12,9 @@ from cmbuild.errors import CmbuildError, Failed, UsageError
 from cmbuild.paths import PROJECT, PYPROJECT
 from cmbuild.process import Processes
 from cmbuild.projects.project import Project, find_project
+from cmbuild.toolchain import tools
 
 _SECONDS = 600.0
-_INSTALL = "apt-get install git"
 
 
 class NotARepository(UsageError):
@@ -51,7 +51,11 @@ class Git:
         """Whether it succeeded, and what it printed; hooks do not run."""
         argv = ["git", "-c", "core.hooksPath=/dev/null", "-C", self.folder, *words]
         done = self.processes.run(
-            argv, log=self.log, timeout=_SECONDS, check=False, install=_INSTALL
+            argv,
+            log=self.log,
+            timeout=_SECONDS,
+            check=False,
+            install=tools.install_command(tools.GIT),
         )
         return done.status == 0, done.output.strip()
 

@@ -15,7 +15,7 @@ from cmbuild.cache.store import STAMP
 from cmbuild.errors import CmbuildError, Missing, UsageError
 from cmbuild.remote.packing import NotPacked, pack, unpack
 from cmbuild.remote.sealing import EntryAddress, EntryRefused, seal, unseal
-from cmbuild.toolchain.tools import pip_command
+from cmcompiler.installation import pip_command
 
 URL, MODE, KEY = "CMBUILD_REMOTE_CACHE", "CMBUILD_REMOTE_CACHE_MODE", "CMBUILD_REMOTE_CACHE_KEY"
 MODES = ("read", "write", "off")

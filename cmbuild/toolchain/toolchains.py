@@ -13,6 +13,7 @@ from cmbuild.errors import Missing, MissingTool, UnknownName
 from cmbuild.process import Processes
 from cmbuild.toolchain import compilers, tools
 from cmbuild.toolchain.kind import ToolchainKind
+from cmcompiler.installation import pip_command
 from cmcompiler.target import Target
 
 
@@ -129,7 +130,7 @@ def cpu_flags(name: str, target: Target) -> list[str]:
     """
     cmake = tools.find(tools.CMAKE.name)
     if cmake is None:
-        raise MissingTool(tool=tools.CMAKE.name, hint=tools.pip_command("build"))
+        raise MissingTool(tool=tools.CMAKE.name, hint=pip_command("build"))
     asked = [*_definitions(target), f"-DTARGET_DIALECT={TOOLCHAINS[name].dialect or name}"]
     _, said = tools.ask(cmake, *asked, "-P", paths.runtime() / "cmake" / "target.cmake")
     return said.split()

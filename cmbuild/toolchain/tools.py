@@ -5,26 +5,19 @@ Needs only the standard library, since `cmbuildw` uses it on a fresh machine.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shlex
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
-from cmbuild import paths
 from cmbuild.errors import CmbuildError, MissingTool
 from cmbuild.process import Processes
+from cmcompiler.installation import pip_command
 
-TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
-"""PyTorch's own packages for CPUs: those of PyPI bring 4 GB of CUDA along."""
-
-_WITH_TORCH = ("conformance", "export", "search")
 _PROBE_SECONDS = 5.0
 _NUMBER = re.compile(r"\d+(?:\.\d+)+")
 
@@ -58,7 +51,7 @@ class Tool:
 QEMU = Tool("qemu-system-arm", ("qemu-system-arm",), "boards simulated by QEMU", "6.0")
 CMAKE = Tool("cmake", ("cmake",), "every board", "3.25", extra="build")
 NINJA = Tool("ninja", ("ninja-build",), "every board", "1.10", extra="build")
-GIT = Tool("git", ("git",), "versions with the commit")
+GIT = Tool("git", ("git",), "versions with the commit, `cmbuild compare` of revisions")
 WEST = Tool("west", (), "`cmbuild zephyr`", "1.0", extra="zephyr")
 CCACHE = Tool("ccache", ("ccache",), "tests, which build the same libraries many times")
 ZSH = Tool("zsh", ("zsh",), "tests of completion")
@@ -128,37 +121,12 @@ def install_command(*tools: Tool) -> str:
     """The command that installs them on Debian and Ubuntu, or with pip, ready to paste."""
     if all(tool.extra and not tool.packages for tool in tools):
         return pip_command(",".join(dict.fromkeys(tool.extra for tool in tools if tool.extra)))
-    packages = " ".join(package for tool in tools for package in tool.packages)
-    return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {packages}"
+    return apt_command(*(package for tool in tools for package in tool.packages))
 
 
-def pip_command(extra: str) -> str:
-    """The command that installs an extra of cmbuild into this Python, ready to paste.
-
-    It installs from where cmbuild itself came: the checkout, the wheel's file, or an index.
-    """
-    root = paths.checkout()
-    if root is not None:
-        wanted = ["-e", f"{root}[{extra}]"]
-    else:
-        origin = _origin()
-        wanted = [f"cmbuild[{extra}] @ {origin}" if origin else f"cmbuild[{extra}]"]
-    index = ["--extra-index-url", TORCH_INDEX] if extra in _WITH_TORCH else []
-    return shlex.join([sys.executable, "-m", "pip", "install", *index, *wanted])
-
-
-def _origin() -> str | None:
-    """The file or repository that an installed cmbuild came from; None if from an index."""
-    try:
-        record = metadata.distribution("cmbuild").read_text("direct_url.json")
-    except metadata.PackageNotFoundError:
-        return None
-    if record is None:
-        return None
-    document = json.loads(record)
-    url: str = document["url"]
-    system = document.get("vcs_info", {}).get("vcs")
-    return f"{system}+{url}" if system else url
+def apt_command(*packages: str) -> str:
+    """The command that installs packages on Debian and Ubuntu, ready to paste."""
+    return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {' '.join(packages)}"
 
 
 def ask(program: Path, *arguments: str | Path) -> tuple[int, str]:

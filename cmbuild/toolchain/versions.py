@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-from cmbuild import paths
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.compilers.gcc import ARM_GCC
+from cmcompiler.installation import checkout
 
 EXPORT_PACKAGES = ("torch", "torchvision", "executorch", "torchao", "tosa-tools")
 
@@ -38,7 +38,7 @@ def all_versions() -> dict[str, str]:
 
 
 def _commit() -> str | None:
-    root, git = paths.checkout(), tools.find("git")
+    root, git = checkout(), tools.find("git")
     if root is None or git is None or not (root / ".git").exists():
         return None
     status, output = tools.ask(git, "-C", root, "describe", "--always", "--dirty")

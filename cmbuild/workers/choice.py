@@ -12,9 +12,9 @@ from types import NoneType
 from cmbuild.errors import Missing, UsageError
 from cmbuild.pipeline.values import Taken, value_of
 from cmbuild.process import Processes
-from cmbuild.toolchain.tools import pip_command
 from cmbuild.workers.jobs import Workers
 from cmbuild.workers.pool import Pool
+from cmcompiler.installation import pip_command
 
 EXTRA = "workers"
 

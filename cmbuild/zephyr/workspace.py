@@ -13,6 +13,7 @@ from cmbuild.errors import Missing, MissingTool, UnknownName, UsageError
 from cmbuild.process import Processes
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.compilers.gcc import ARM_GCC
+from cmcompiler.installation import pip_command
 
 MANIFEST = "west.yml"
 RELEASE = "v4.4.0"
@@ -70,7 +71,7 @@ def find_west() -> Path:
     """Raises MissingTool if it is not installed."""
     west = tools.find(tools.WEST.name)
     if west is None:
-        raise MissingTool(tool="west", hint=tools.pip_command("zephyr"))
+        raise MissingTool(tool="west", hint=pip_command("zephyr"))
     return west
 
 

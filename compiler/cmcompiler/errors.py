@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-EXPORT_HINT = "pip install 'cmbuild[export]'"
-"""The command that installs an export's packages, as far as the compiler alone can tell."""
-
 
 class ErrorKind(Enum):
     """Who has to act on an error."""

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_checkout_is_its_own_data():
-    assert paths.checkout() == ROOT
+    assert paths.data() == ROOT
     assert paths.runtime() == ROOT / "runtime"
     assert (paths.boards() / "corstone300/board.toml").is_file()
 
@@ -25,11 +25,19 @@ def test_an_installed_package_has_its_data_inside(tmp_path: Path):
     package.mkdir()
     for name in ("__init__.py", "paths.py"):
         shutil.copy(ROOT / "cmbuild" / name, package)
-    script = "from cmbuild import paths; print(paths.checkout(), paths.runtime(), paths.boards())"
+    (tmp_path / "cmcompiler").mkdir()
+    for name in ("__init__.py", "installation.py"):
+        shutil.copy(ROOT / "compiler" / "cmcompiler" / name, tmp_path / "cmcompiler")
+    script = (
+        "from cmbuild.paths import *;print(data(), runtime(), with_documents('see docs/boards.md'))"
+    )
     command = [sys.executable, "-S", "-c", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     data = package / "data"
-    assert done.stdout.split() == ["None", str(data / "runtime"), str(data / "boards")]
+    assert done.stdout.split() == [
+        *(str(data), str(data / "runtime")),
+        *("see", str(data / "docs" / "boards.md")),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from cmbuild.strictfile import tomllib
 from cmbuild.toolchain import tools
 from cmbuild.toolchain.compilers.gcc import ARM_GCC
 from cmbuild.toolchain.compilers.host import HOST_CC
+from cmcompiler.installation import TORCH_INDEX
 
 PAGES = ("CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "THIRD_PARTY.md", "CHANGELOG.md")
 
@@ -121,7 +122,7 @@ def test_the_action_and_the_devcontainer_run_what_exists():
         assert command is not None
         known = {name for option in command.params for name in option.opts}
         assert set(re.findall(r"--[\w-]+", words)) <= known
-    assert action["runs"]["steps"][3]["env"]["PIP_EXTRA_INDEX_URL"] == tools.TORCH_INDEX
+    assert action["runs"]["steps"][3]["env"]["PIP_EXTRA_INDEX_URL"] == TORCH_INDEX
     text = (ROOT / ".devcontainer/devcontainer.json").read_text()
     container = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.M))
     assert (ROOT / ".devcontainer" / container["build"]["dockerfile"]).is_file()

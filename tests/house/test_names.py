@@ -11,7 +11,7 @@ import pytest
 from harness.sources import MODULES, PACKAGES, ROOT
 
 LONGEST = 450
-MOST_AT_THE_TOP = {"cmbuild": 12, "cmcompiler": 8}
+MOST_AT_THE_TOP = {"cmbuild": 12, "cmcompiler": 9}
 RESERVED = {"run", "build", "fit", "evaluate", "sweep"}
 """Names that functions of the package `cmbuild` will have."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -16,6 +17,7 @@ import pytest
 from harness.exports import exported, without_published_weights
 
 from cmbuild.strictfile import tomllib
+from cmcompiler.installation import TORCH_INDEX
 
 pytestmark = pytest.mark.timeout(900)
 """The first of them installs packages from the network."""
@@ -108,6 +110,7 @@ def test_the_wheel_holds_runtime_and_boards(wheel: Path):
     assert "cmbuild/data/boards/corstone300/board.toml" in ours
     assert {"cmbuild/data/zephyr/module.yml", "cmbuild/data/zephyr/CMakeLists.txt"} <= ours
     assert ours <= listed
+    assert {f"cmbuild/data/docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} <= listed
     assert not [name for name in listed if name.startswith(("tests/", "docs/", "benchmarks/"))]
 
 
@@ -163,3 +166,32 @@ def test_with_export_takes_a_model_to_a_board(with_export: Installation):
     assert (result["model"], result["verified"]) == ("mlp", True)
     version = with_export.run("--version").stdout.splitlines()[0]
     assert version == f"cmbuild {VERSION}", "no commit: this is not the checkout"
+
+
+@pytest.mark.parametrize("setup", ["light", "with_export", "checkout"])
+def test_hints_lead_somewhere(setup: str, request: pytest.FixtureRequest, tmp_path: Path):
+    """What an error says to do can be done: pages exist, pip finds what it is to install."""
+    here = Installation((sys.executable, "-m", "cmbuild"), environment(tmp_path), tmp_path)
+    installation = here if setup == "checkout" else request.getfixturevalue(setup)
+    doctor = json.loads(installation.run("doctor", "--json", "--all").stdout)
+    commands = {each["install"] for each in doctor["components"] if " -m pip " in each["install"]}
+    assert any("[export]" in command for command in commands)
+    for line in sorted(commands):
+        program, *words = shlex.split(line)
+        assert Path(program).is_absolute()
+        dry = ("--dry-run", "--no-deps", "--no-index", "--no-build-isolation")
+        wanted = [program, *words, *dry]
+        done = subprocess.run(wanted, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "does not provide the extra" not in done.stdout + done.stderr
+        if "[export]" in line:
+            assert f"--extra-index-url {TORCH_INDEX}" in line
+    (installation.folder / "cmbuild.toml").write_text("")
+    done = installation.run("check")
+    (installation.folder / "cmbuild.toml").unlink()
+    (page,) = re.findall(r"(\S*docs/\w+\.md)", done.stderr)
+    assert done.returncode == 2
+    assert (ROOT / page if setup == "checkout" else Path(page)).is_file()
+    page = installation.run("new", "board", "--help").stdout.split()
+    (named,) = [word for word in page if word.endswith("docs/boards.md")]
+    assert (ROOT / named if setup == "checkout" else Path(named)).is_file()

@@ -131,6 +131,7 @@ class _Sides:
 
     def named(self, name: str | None) -> Side:
         """A path, a revision, or the project as it is if None."""
+        from cmbuild.errors import UsageError
         from cmbuild.projects.project import needed_project
         from cmbuild.projects.revision import revision
         from cmbuild.projects.saved import read_side
@@ -143,6 +144,8 @@ class _Sides:
             return self._filtered(read_side(Path(name)))
         if name in zoo.names():
             return self._of_model(name)
+        if name is not None and name.endswith(".json"):
+            raise UsageError(message=f"{name} not found", hint="`cmbuild run --json` prints one")
         project = needed_project()
         if name is None:
             return self._run("now", project, self._build_dir)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.help import Grouped
 
 if TYPE_CHECKING:
     from cmbuild.boards.board import Board
@@ -58,7 +59,7 @@ def _for_editors(place: Path, board: Board) -> Iterator[Path]:
             yield path
 
 
-@command.command("board", epilog=EPILOG)
+@command.command("board", cls=Grouped, epilog=EPILOG)
 @click.argument("name")
 @click.option("--chip", metavar="CHIP", help="Core and memory: `cmbuild chips` lists the names.")
 @click.option("--cpu", metavar="CORE", help="cortex-m0 to cortex-m85.")

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod
+from cmbuild.toolchain.tools import apt_command
 
 
 class OpenOcd(ProgramMethod):
@@ -21,7 +22,7 @@ class OpenOcd(ProgramMethod):
     """
 
     name = "openocd"
-    install = "apt-get install openocd"
+    install = apt_command("openocd")
 
     configurations: Annotated[list[str], Field(min_length=1)]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod, probe_option
+from cmcompiler.installation import pip_install
 
 
 class PyOcd(ProgramMethod):
@@ -17,7 +18,7 @@ class PyOcd(ProgramMethod):
     """
 
     name = "pyocd"
-    install = "pip install pyocd"
+    install = pip_install("pyocd")
 
     target: str
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod
+from cmbuild.toolchain.tools import apt_command
 
 
 class Teensy(ProgramMethod):
@@ -19,7 +20,7 @@ class Teensy(ProgramMethod):
 
     name = "teensy"
     program = "teensy_loader_cli"
-    install = "apt-get install teensy-loader-cli, or https://www.pjrc.com/teensy/loader_cli.html"
+    install = f"{apt_command('teensy-loader-cli')}, or https://www.pjrc.com/teensy/loader_cli.html"
 
     mcu: str
 

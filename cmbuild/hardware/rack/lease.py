@@ -23,7 +23,7 @@ from cmbuild.hardware.rack.messages import (
     unpack,
 )
 from cmbuild.process import Attendant, Processes, python_module
-from cmbuild.toolchain.tools import pip_command
+from cmcompiler.installation import pip_command
 
 EXTRA = "labgrid"
 

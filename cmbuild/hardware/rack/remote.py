@@ -14,6 +14,7 @@ from cmbuild.hardware.method import Selection
 from cmbuild.hardware.program_method import ProgramMethod
 from cmbuild.hardware.registry import Flashing
 from cmbuild.process import Completed, Processes
+from cmbuild.toolchain.tools import apt_command
 
 _OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 _SECONDS = 60.0
@@ -93,7 +94,7 @@ class SshHost:
             timeout=seconds,
             check=False,
             name=f"{name} on {self.name}",
-            install="apt-get install openssh-client",
+            install=apt_command("openssh-client"),
         )
         if done.status == _UNREACHABLE:
             lines = [line for line in done.output.splitlines() if line.strip()]

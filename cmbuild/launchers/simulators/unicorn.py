@@ -29,7 +29,7 @@ from cmbuild.launchers.emulator import (
     TRACE_UNIT_BYTES,
 )
 from cmbuild.strictfile import Inconsistent
-from cmbuild.toolchain.tools import pip_command
+from cmcompiler.installation import pip_command
 
 _PAGE = 1024
 

@@ -26,8 +26,7 @@ from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.remote.pins import pinned
 from cmbuild.results import ExportResult
-from cmbuild.toolchain.tools import pip_command
-from cmcompiler.errors import EXPORT_HINT, ErrorKind
+from cmcompiler.errors import ErrorKind
 from cmcompiler.frontend.job import (
     INTERMEDIATES,
     NEEDED,
@@ -286,10 +285,7 @@ class Batch:
                 outcomes[stage.name] = Path(event["output"])
             elif event["event"] == "error":
                 kind = ErrorKind(event["kind"])
-                hint = event["hint"]
-                if kind is ErrorKind.MISSING and hint == EXPORT_HINT:
-                    hint = pip_command("export")
-                outcomes[stage.name] = compiler_failure(kind, event["error"], hint)
+                outcomes[stage.name] = compiler_failure(kind, event["error"], event["hint"])
 
         completed = self._context.processes.run(
             [*self._context.compiler(), "export", *jobs],

@@ -49,7 +49,7 @@ def rendered(template: str, document: Mapping[str, Any], embedded_as: str, **val
 
 def _breakable(name: str) -> Markup:
     """A name that lines may be broken in, at its dots and underscores rather than anywhere."""
-    return Markup(re.sub(r"(?<=[._])(?=\w)", "<wbr>", str(escape(name))))
+    return Markup(re.sub(r"(?<=[._/:])(?=\w)", "<wbr>", str(escape(name))))
 
 
 def _figure(value: float) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from cmcompiler.errors import EXPORT_HINT, InvalidRequest, MissingPackage, Unsupported
+from cmcompiler.errors import InvalidRequest, MissingPackage, Unsupported
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
@@ -34,6 +34,7 @@ from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.vectors import Samples
+from cmcompiler.installation import pip_command
 from cmcompiler.target import Target
 from cmcompiler.usercode import ITSELF, import_folder, unsupported, user_line
 
@@ -319,7 +320,7 @@ def _missing_packages() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingPackage(f"exporting: {error}", EXPORT_HINT) from error
+        raise MissingPackage(f"exporting: {error}", pip_command("export")) from error
 
 
 @contextmanager

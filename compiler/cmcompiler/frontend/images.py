@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.errors import InvalidRequest, MissingPackage
+from cmcompiler.installation import pip_install
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -45,7 +46,7 @@ class ImageInput:
         try:
             from PIL import Image, ImageOps
         except ImportError:
-            raise MissingPackage(f"reading {path} needs Pillow", "pip install pillow") from None
+            raise MissingPackage(f"reading {path} needs Pillow", pip_install("pillow")) from None
         try:
             # Pillow only warns of pictures that unpack to hundreds of megabytes.
             with warnings.catch_warnings():

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.errors import EXPORT_HINT, MissingPackage
+from cmcompiler.errors import MissingPackage
+from cmcompiler.installation import pip_command
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -41,5 +42,5 @@ def photographs() -> tuple[Image, Image]:
 def _datasets() -> Path:
     package = find_spec("sklearn")
     if package is None or package.origin is None:
-        raise MissingPackage("exporting: No module named 'sklearn'", EXPORT_HINT)
+        raise MissingPackage("exporting: No module named 'sklearn'", pip_command("export"))
     return Path(package.origin).parent / "datasets"

@@ -65,6 +65,7 @@ def test_bash_offers_models_of_the_zoo_and_files(cmbuild: Commands, place: Path)
     [
         ("./cmbuildw run --toolchain", "zi", "zig"),
         ("cmbuild package --target", "cortex-m0p", "cortex-m0plus"),
+        ("cmbuild run", "resnet8_l", "resnet8_large"),
     ],
     ids=lambda case: case[2],
 )

@@ -192,6 +192,6 @@ def test_a_probe_that_is_not_there_says_how_to_get_one(cmbuild: Commands, tmp_pa
     first, second = result.stderr.splitlines()
     assert result.exit_code == 3
     assert first.startswith("error: no flash method is available for rp2350: ")
-    assert "pip install pyocd" in second
+    assert f"{sys.executable} -m pip install pyocd" in second
     result = cmbuild("debug", *RUN, "--on", "hardware")
     assert result.exit_code == 2

@@ -8,15 +8,14 @@ import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from cmbuild import paths
 from cmbuild.doctor import components
 from cmbuild.doctor.components import Component, Status
 from cmbuild.report.doctor import DoctorReport
-from cmbuild.toolchain import tools, versions
+from cmbuild.toolchain import versions
+from cmcompiler.installation import TORCH_INDEX
 
 ROOT = Path(__file__).parents[3]
 FVP = "FVP_Corstone_SSE-300_Ethos-U55"
@@ -83,7 +82,7 @@ def test_nothing_there_is_all_missing_with_commands(bare: Path):
         install=f"{sudo}apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
     )
     pip = [f"{bare.parent}/python", "-m", "pip", "install"]
-    index = ["--extra-index-url", tools.TORCH_INDEX]
+    index = ["--extra-index-url", TORCH_INDEX]
     assert shlex.split(components["torch"].install) == [*pip, *index, "-e", f"{ROOT}[export]"]
 
 
@@ -188,36 +187,6 @@ def test_without_torch_the_disk_must_hold_it(bare: Path, monkeypatch: pytest.Mon
     usage = type("Usage", (), {"free": 9 << 30})
     monkeypatch.setattr(components.shutil, "disk_usage", lambda place: usage)
     assert found()["disk"].problem == "less than 10 GB"
-
-
-def test_outside_a_checkout_extras_come_from_the_index(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(paths, "checkout", lambda: None)
-    monkeypatch.setattr(sys, "executable", "/a b/python")
-    monkeypatch.setattr(tools, "_origin", lambda: None)
-    assert tools.pip_command("build") == "'/a b/python' -m pip install 'cmbuild[build]'"
-
-
-@pytest.mark.parametrize(
-    ("record", "origin"),
-    [
-        (None, None),
-        ('{"url": "file:///w/cmbuild.whl", "archive_info": {}}', "file:///w/cmbuild.whl"),
-        ('{"url": "https://h/r.git", "vcs_info": {"vcs": "git"}}', "git+https://h/r.git"),
-    ],
-)
-def test_extras_come_from_where_cmbuild_came(
-    record: str | None, origin: str | None, monkeypatch: pytest.MonkeyPatch
-):
-    """It is not on PyPI, so its name alone would lead nowhere."""
-    installed = SimpleNamespace(read_text=lambda name: record)
-    monkeypatch.setattr(paths, "checkout", lambda: None)
-    monkeypatch.setattr(metadata, "distribution", lambda name: installed)
-    wanted = f"cmbuild[export] @ {origin}" if origin else "cmbuild[export]"
-    assert shlex.split(tools.pip_command("export"))[-3:] == [
-        "--extra-index-url",
-        tools.TORCH_INDEX,
-        wanted,
-    ]
 
 
 def test_versions_name_what_is_there():

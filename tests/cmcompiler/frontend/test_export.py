@@ -16,6 +16,7 @@ from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.export import Exporter, _replaced
 from cmcompiler.frontend.job import OUTPUTS, PROGRAM, RECORD, SAMPLES, ExportRecord, read
 from cmcompiler.frontend.vectors import Samples
+from cmcompiler.installation import pip_command
 
 NET = """
 import torch
@@ -139,7 +140,7 @@ def test_a_missing_package_is_named_with_what_installs_it(write, tmp_path):
     assert result.returncode == 3
     assert error["kind"] == "missing"
     assert "executorch" in error["error"]
-    assert error["hint"] == "pip install 'cmbuild[export]'"
+    assert error["hint"] == pip_command("export")
 
 
 def test_interrupting_leaves_nothing_behind(write, tmp_path):
