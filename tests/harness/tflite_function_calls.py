@@ -130,23 +130,26 @@ def place(make: Maker, name: str) -> None:
     turned={"adj_x": True, "adj_y": True},
     shared={"right": (6, 5)},
     constant={"constant": True},
+    rows={"left": (2, 1, 1, 6), "right": (2, 1, 6, 5)},
 )
 def batch_matmul(
     make: Maker,
     *,
     adj_x: bool = False,
     adj_y: bool = False,
+    left: tuple[int, ...] = (2, 4, 6),
     right: tuple[int, ...] = (2, 6, 5),
     constant: bool = False,
 ) -> None:
-    left = (2, 6, 4) if adj_x else (2, 4, 6)
+    shape = (*left[:-1], 5)
+    left = (2, 6, 4) if adj_x else left
     right = (2, 5, 6) if adj_y else right
     lhs = make.source(left, 0.05, 3)
     if constant:
         rhs = make.file.constant(make.int8(*right), scale=0.031, zero_point=-7)
     else:
         rhs = make.source(right, 0.031, -7)
-    out = make.result((2, 4, 5), 0.41)
+    out = make.result(shape, 0.41)
     make.file.operator("BATCH_MATMUL", (lhs, rhs), (out,), adj_x=adj_x, adj_y=adj_y)
 
 

@@ -108,17 +108,19 @@ def depthwise_conv_2d(
     per_channel={"per_channel": True, "activation": RELU6},
     rows={"shape": (2, 3, 12), "keep": True},
     flattened={"shape": (1, 2, 2, 3)},
+    shallow={"shape": (1, 4, 1), "depth": 1},
 )
 def fully_connected(
     make: Maker,
     *,
     shape: tuple[int, ...] = (3, 12),
+    depth: int = 12,
     bias: bool = True,
     per_channel: bool = False,
     keep: bool = False,
     activation: int = NONE,
 ) -> None:
-    columns, depth = 7, 12
+    columns = 7
     scale = make.random.uniform(0.001, 0.02, columns) if per_channel else 0.0113
     operands = [make.source(shape), make.file.constant(make.int8(columns, depth), scale=scale)]
     if bias:

@@ -80,6 +80,7 @@ def slice(make: Maker) -> None:
     backwards={"span": ((0, -1, 4), (2, 0, 0), (1, -2, -1)), "shape": (2, 3, 4)},
     masked={"span": ((1, 1, 1), (2, 2, 2), (1, 1, 2)), "shape": (2, 1, 3), "masks": (5, 5, 0)},
     shrunk={"span": ((1, -2, 0), (2, -1, 5), (1, 1, 1)), "shape": (5,), "masks": (0, 0, 3)},
+    first={"span": ((1, 2, 0), (2, 3, 5), (1, 1, 1)), "shape": (5,), "masks": (1, 0, 3)},
 )
 def strided_slice(
     make: Maker,
@@ -87,16 +88,29 @@ def strided_slice(
     shape: tuple[int, ...],
     masks: tuple[int, int, int] = (0, 0, 0),
 ) -> None:
+    options = {"begin_mask": masks[0], "end_mask": masks[1], "shrink_axis_mask": masks[2]}
+    _slice(make, span, shape, **options)
+
+
+@case(
+    few={"span": ((1,), (2,), (1,)), "shape": (1, 6, 5)},
+    rest={"span": ((1, 0, 4), (2, 0, 0), (1, 1, -2)), "shape": (1, 6, 2), "ellipsis_mask": 2},
+    new={"span": ((0, 1, 0), (0, 2, 3), (1, 1, 2)), "shape": (1, 1, 2, 5), "new_axis_mask": 1},
+    lengths={"span": ((0, 2, 1), (2, 3, 4), (1, 1, 1)), "shape": (2, 3, 4), "offset": True},
+)
+def entries(
+    make: Maker, span: tuple[tuple[int, ...], ...], shape: tuple[int, ...], **options: int | bool
+) -> None:
+    """Slices with other entries than one for each dimension, which only LiteRT has."""
+    _slice(make, span, shape, **options)
+
+
+def _slice(
+    make: Maker, span: tuple[tuple[int, ...], ...], shape: tuple[int, ...], **options: int | bool
+) -> None:
     operands = [make.source((2, 6, 5), 0.05, 3)]
     operands += [make.file.constant(np.array(part, np.int32)) for part in span]
-    make.file.operator(
-        "STRIDED_SLICE",
-        operands,
-        (make.result(shape, 0.05, 3),),
-        begin_mask=masks[0],
-        end_mask=masks[1],
-        shrink_axis_mask=masks[2],
-    )
+    make.file.operator("STRIDED_SLICE", operands, (make.result(shape, 0.05, 3),), **options)
 
 
 @case(few={"indices": (2, 0, 3)}, many={"indices": tuple(i * 7 % 4 for i in range(40))})
@@ -104,6 +118,15 @@ def gather(make: Maker, indices: tuple[int, ...]) -> None:
     chosen = make.file.constant(np.array(indices, np.int32))
     out = make.result((3, len(indices), 5), 0.05, 3)
     make.file.operator("GATHER", (make.source((3, 4, 5), 0.05, 3), chosen), (out,), axis=1)
+
+
+@case(first={"axis": 1}, apart={"axis": 2})
+def gather_in_batches(make: Maker, axis: int) -> None:
+    chosen = make.file.constant(np.array([[2, 0], [1, 3], [0, 3]], np.int32))
+    shape = (3, 2, 5) if axis == 1 else (3, 4, 2)
+    options = {"axis": axis, "batch_dims": 1}
+    source, out = make.source((3, 4, 5), 0.05, 3), make.result(shape, 0.05, 3)
+    make.file.operator("GATHER", (source, chosen), (out,), **options)
 
 
 @case()

@@ -2,10 +2,11 @@
 
 And int16.npz: the same for those of tflite_short.
 
-Needs PyPI's tflite-micro; `python tests/data/tflite/make.py` from the root.
+Needs PyPI's tflite-micro and ai-edge-litert; `python tests/data/tflite/make.py` from the root.
 
 Those of the LSTM are of CMSIS-NN's arm_lstm_unidirectional_s8 instead, which Micro calls on a
 Cortex-M with zeroed states; its kernel for other machines computes other bits. This keeps them.
+Slices that Micro lacks are LiteRT's.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from ai_edge_litert.interpreter import Interpreter
 from tflite_micro import runtime
 
 HERE = Path(__file__).parent
 CMSIS_NN = "unidirectional_sequence_lstm"
+LITERT = "entries"
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "compiler")]
 
 from harness.tflite_calls import TfliteCall, tflite_calls  # noqa: E402
@@ -43,6 +46,19 @@ def outputs(call: TfliteCall) -> dict[str, np.ndarray]:
     return found
 
 
+def outputs_of_litert(call: TfliteCall) -> dict[str, np.ndarray]:
+    interpreter = Interpreter(model_content=call.data)
+    interpreter.allocate_tensors()
+    found = {}
+    for number, sample in enumerate(call.samples):
+        for detail, array in zip(interpreter.get_input_details(), sample, strict=True):
+            interpreter.set_tensor(detail["index"], array)
+        interpreter.invoke()
+        for index, detail in enumerate(interpreter.get_output_details()):
+            found[f"{call.name}.{number}.{index}"] = interpreter.get_tensor(detail["index"])
+    return found
+
+
 def main() -> None:
     known = dict(np.load(HERE / "expected.npz"))
     found = {name: array for name, array in known.items() if name.startswith(CMSIS_NN)}
@@ -50,7 +66,7 @@ def main() -> None:
         if call.name.startswith(CMSIS_NN):
             continue
         try:
-            found |= outputs(call)
+            found |= outputs_of_litert(call) if call.name.startswith(LITERT) else outputs(call)
         except Exception as error:
             print(call.name, "fails:", error)
     np.savez_compressed(HERE / "expected.npz", **found)

@@ -6,6 +6,7 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Loops, Strided
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.gather import Gather, Places
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.tflite._scales import tflite_op
@@ -19,11 +20,12 @@ def read_gather(call: Call) -> None:
     source, indices, output = call.tensor("input"), call.tensor("indices"), call.output("out")
     if indices.dtype not in (np.int32, np.int64):
         call.wrong_type(f"indices of {indices.dtype.name}")
-    if call.integer("batch_dims") != 0:
-        call.unsupported("it has batch dimensions")
-    axis = call.dimension("axis", source.rank)
+    axis, batches = call.dimension("axis", source.rank), _batch_dimensions(call, indices)
+    if axis < batches or source.shape[:batches] != indices.shape[:batches]:
+        call.invalid(f"{list(source.shape)} at {list(indices.shape)} in {batches} batch dimensions")
     length = source.shape[axis]
-    shape = (*source.shape[:axis], *indices.shape, *source.shape[axis + 1 :])
+    end = axis + indices.rank - batches
+    shape = (*source.shape[:axis], *indices.shape[batches:], *source.shape[axis + 1 :])
     if output.shape != shape or output.dtype != source.dtype:
         call.invalid(f"{list(source.shape)} at {list(indices.shape)} to {list(output.shape)}")
     known = indices.data
@@ -31,7 +33,7 @@ def read_gather(call: Call) -> None:
         call.invalid(f"indices {known.min()} to {known.max()} of {length} elements")
     if length == 0 and output.numel:
         call.invalid("an index of an empty dimension")
-    if known is not None and known.size <= MOST_COPIES and indices.rank == 1:
+    if known is not None and known.size <= MOST_COPIES and indices.rank == 1 > batches:
         reads, writes = Strided.of(source), Strided.of(output)
         pieces = [
             (source, reads.slice(axis, int(place), 1), writes.slice(axis, i, 1))
@@ -41,11 +43,19 @@ def read_gather(call: Call) -> None:
         return
     window, chosen = Strided.of(source).select(axis, 0), Strided.of(indices)
     stride = source.strides[axis]
-    for dim, size in enumerate(indices.shape):
-        window = window.insert(axis + dim, size)
+    for dim, size in enumerate(shape[axis:end], axis):
+        window = window.insert(dim, size)
     for dim, size in enumerate(shape):
-        if not axis <= dim < axis + indices.rank:
+        if not (dim < batches or axis <= dim < end):
             chosen = chosen.insert(dim, size)
     loops = Loops.over(window, chosen, Strided.of(output))
     op = Gather(loops, Places(stride, length), output.tensor.shape)
     call.emit(op, [source.tensor, indices.tensor], [output.tensor])
+
+
+def _batch_dimensions(call: Call, indices: Operand) -> int:
+    """How many of the first dimensions the indices share with the input."""
+    count = call.integer("batch_dims")
+    if not -indices.rank <= count <= indices.rank:
+        call.invalid(f"{count} batch dimensions of {indices.rank}")
+    return count + indices.rank if count < 0 else count

@@ -58,7 +58,8 @@ def read_fully_connected(call: Call) -> None:
         sums = weights.astype(np.int64).sum(axis=1)
         bias = wrap32(read_bias(call, columns) - source.zero_point * sums)
     operand = call.reshape(features, (*output.shape[:-1], depth))
-    call.emit(Linear(weights, bias, requantize, rows), [operand.tensor], [output.tensor])
+    rows_first = call.arrange(operand, range(operand.rank))
+    call.emit(Linear(weights, bias, requantize, rows), [rows_first], [output.tensor])
 
 
 @tflite_op("BATCH_MATMUL")
@@ -75,9 +76,10 @@ def read_batch_matmul(call: Call) -> None:
     if 0 in (depth, output.numel):
         call.invalid(f"{list(lhs.shape)} and {list(rhs.shape)} to {list(output.shape)}")
     check_depth(call, depth)
+    repeated = (_repeated(call, matrix, output.shape[: rank - 2]) for matrix in (lhs, rhs))
     first, second = (
-        call.reshape(_repeated(call, matrix, output.shape[: rank - 2]), (batch, *matrix.shape[-2:]))
-        for matrix in (lhs, rhs)
+        call.arrange(call.reshape(matrix, (batch, *matrix.shape[-2:])), range(3))
+        for matrix in repeated
     )
     scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
     factor = product_factor(scales[0], scales[1].scale, result.scale)
@@ -88,7 +90,7 @@ def read_batch_matmul(call: Call) -> None:
         read_requantize(call, [factor], result, element_range(call)),
     )
     product = call.temporary(output.dtype, (batch, rows, columns))
-    call.emit(op, [first.tensor, second.tensor], [product])
+    call.emit(op, [first, second], [product])
     call.emit(View(output.shape), [product], [output.tensor])
 
 

@@ -108,38 +108,6 @@ def read_slice(call: Call) -> None:
     _move(call, source, reads, output)
 
 
-@tflite_op("STRIDED_SLICE")
-def read_strided_slice(call: Call) -> None:
-    source, output = call.tensor("input"), call.output("out")
-    begins, ends, strides = (
-        read_integers(call, name, source.rank) for name in ("begin", "end", "strides")
-    )
-    if call.integer("ellipsis_mask") or call.integer("new_axis_mask") or call.boolean("offset"):
-        call.unsupported("it has an ellipsis, a new axis or an offset")
-    masks = [call.integer(name) for name in ("begin_mask", "end_mask", "shrink_axis_mask")]
-    reads, kept = Strided.of(source), source.rank
-    for dim in reversed(range(source.rank)):
-        open_begin, open_end, shrinks = (bool(mask >> dim & 1) for mask in masks)
-        begin, length = begins[dim], source.shape[dim]
-        if strides[dim] == 0:
-            call.invalid("a stride is 0")
-        if shrinks:
-            index = begin + length if begin < 0 else begin
-            if not 0 <= index < length:
-                call.invalid(f"index {begin} of {list(source.shape)}")
-            reads, kept = reads.select(dim, index), kept - 1
-            continue
-        span = slice(
-            None if open_begin else begin, None if open_end else ends[dim], strides[dim]
-        ).indices(length)
-        indices = range(*span)
-        first = indices.start if indices else 0
-        reads = reads.slice(dim, first, len(indices), indices.step)
-    if kept != output.rank:
-        call.invalid(f"{list(source.shape)} to {list(output.shape)}")
-    _move(call, source, reads, output)
-
-
 @tflite_op("PAD", "PADV2")
 def read_pad(call: Call) -> None:
     source, output = call.tensor("input"), call.output("out")

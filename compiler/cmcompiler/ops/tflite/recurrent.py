@@ -119,7 +119,7 @@ def _emit_kept(call: Call, op: Lstm, sequence: Operand, output: Operand) -> None
 
 def _cell_bits(call: Call) -> int:
     """Fractional bits of the cell state, whose scale is a power of two."""
-    (scale,) = call.quantization("cell").scales
+    scale = _cell_scale(call)
     mantissa, exponent = math.frexp(scale)
     if mantissa != 0.5 or not 0 <= 1 - exponent <= MOST_CELL_BITS:
         call.unsupported(f"the cell state has scale {scale:g}")
@@ -128,10 +128,17 @@ def _cell_bits(call: Call) -> int:
 
 def _cell_limit(call: Call) -> int | None:
     """The largest magnitude of a cell; None without a limit."""
-    clip, (scale,) = call.number("cell_clip"), call.quantization("cell").scales
+    clip = call.number("cell_clip")
     if not clip > 0:
         return None
-    return int(min(clip / scale, LARGEST_CELL))
+    return int(min(clip / _cell_scale(call), LARGEST_CELL))
+
+
+def _cell_scale(call: Call) -> float:
+    scales = call.quantization("cell").scales
+    if len(scales) != 1:
+        call.unsupported(f"the cell state has {len(scales)} scales, not one")
+    return scales[0]
 
 
 def _gates(

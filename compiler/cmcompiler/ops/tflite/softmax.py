@@ -82,7 +82,7 @@ def read_log_softmax(call: Call) -> None:
         call.unsupported(f"rows of {source.shape[-1]:,} elements; at most {longest:,}")
     scale = read_scale(call, "input").scale
     multiplier, shift = quantize_multiplier(min(scale * (1 << _DIFFERENCE_BITS), float(INT32_MAX)))
-    reverse = 2.0 ** (31 - shift) / multiplier
+    reverse = 2.0 ** (31 - shift) / multiplier if multiplier else math.inf
     if shift < 1 or reverse >= 1:
         call.unsupported(f"an input of scale {scale:g}")
     reverse_multiplier, reverse_shift = quantize_multiplier(reverse)
