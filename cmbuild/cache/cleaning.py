@@ -10,7 +10,7 @@ from cmbuild import paths
 from cmbuild.cache.folders import LOCK, CacheFolder, builds, remove, slug
 from cmbuild.cache.locks import locked
 
-_OTHER_FOLDERS = frozenset({"build", "logs", "manifest"})
+_OTHER_FOLDERS = frozenset({"build", "cycles", "debug", "logs", "manifest"})
 """Folders of a build beside those of its stages."""
 
 

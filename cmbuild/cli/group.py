@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import textwrap
 from importlib import import_module
 
 import click
@@ -51,9 +52,19 @@ class Verbs(click.Group):
             for name in members:
                 command = self.get_command(ctx, name)
                 assert command is not None
-                formatter.write(f"  {name:<{width}}  {command.get_short_help_str(62)}\n")
+                start = f"  {name:<{width}}  "
+                formatter.write(
+                    textwrap.fill(
+                        command.get_short_help_str(62),
+                        formatter.width,
+                        initial_indent=start,
+                        subsequent_indent=" " * len(start),
+                    )
+                )
+                formatter.write("\n")
         flags = ", ".join(each.opts[-1] for each in self.get_params(ctx))
-        formatter.write(f"\nOptions: {flags}; `cmbuild COMMAND --help` says more.\n")
+        formatter.write_paragraph()
+        formatter.write_text(f"Options: {flags}; more: `cmbuild COMMAND --help`")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:

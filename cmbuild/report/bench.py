@@ -21,7 +21,10 @@ _NONE = "–"
 _HEADER = ("board", "isa", "verified", "instr", "upstream", "ratio", "cycles", "flash", "RAM")
 _COMPARING = ("board", "isa", "verified", "instr", "by", "gain", "cycles", "flash", "RAM")
 _WIDTHS = (-12, -7, -10, 8, 9, 6, 8, 9, 9)  # of columns
-_FIRST_TO_GO = ("upstream", "ratio", "cycles"), ("flash", "RAM", "cycles")
+_FIRST_TO_GO = (
+    ("upstream", "ratio", "cycles", "verified", "isa"),
+    ("flash", "RAM", "cycles", "verified", "isa"),
+)
 """Columns that a narrow terminal does without, and those if cells are compared."""
 
 
@@ -133,7 +136,7 @@ class BenchReport:
         for name in _FIRST_TO_GO[self._compares]:
             if room < 0:
                 column = header.index(name)
-                room += widths[column]
+                room += abs(widths[column])
                 widths[column] = 0
         return tuple(widths)
 
@@ -239,8 +242,11 @@ def _rows(
             widths,
         )
     )
-    start = 2 - widths[0] - widths[1]
-    row.stylize(BAD if cell.failure else GOOD, start, start + len(verified))
+    # Without a column for the verdict, the board's name has its colour.
+    start, length = 2 - widths[0] - widths[1], len(verified)
+    if not widths[2]:
+        start, length = 2, -widths[0]
+    row.stylize(BAD if cell.failure else GOOD, start, start + length)
     yield row
     if cell.failure is not None:
         indent = " " * 6

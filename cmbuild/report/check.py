@@ -82,15 +82,22 @@ def _limit(finding: Finding) -> Text:
     metric = finding.metric
     value = "-" if finding.value is None else metric.written(finding.value)
     word = "≥" if metric.is_least else "of"
+    indent, name, room = (6, 14, 12) if text.width() >= text.FEW_COLUMNS else (4, 13, 9)
     line = Text(
-        f"      {metric.name:<14}{value:>12}  {word:>2} {metric.written(finding.limit):<12}"
+        f"{'':<{indent}}{metric.name:<{name}}{value:>{room}}"
+        f"  {word:>2} {metric.written(finding.limit):<{room}}"
     )
+    share = ""
     if not metric.is_least and finding.value is not None and finding.limit:
-        line.append(f"{percent(finding.value / finding.limit):>10}", FAINT)
-    else:
-        line.append(" " * 10)
+        share = percent(finding.value / finding.limit)
+    if len(line) + 10 <= text.width():
+        line.append(f"{share:>10}", FAINT)
     if finding.problem is not None:
-        line.append(f"  ✗ {finding.problem}", BAD)
+        problem = f"  ✗ {finding.problem}"
+        if len(line) + len(problem) > text.width():
+            line.rstrip()
+            problem = "\n" + text.indented(problem.strip(), indent + 2)
+        line.append(problem, BAD)
     line.rstrip()
     return line
 

@@ -128,7 +128,7 @@ def _metric(change: Change) -> Text:
         "-" if value is None else metric.written(value) for value in (change.before, change.after)
     ]
     name = _names(22, 4)
-    title = text.fit(metric.name, name)
+    title = text.fit(metric.name, name - (len(values[0]) >= room))
     line = Text(f"    {title:<{name}}{values[0]:>{room}}{values[1]:>{room}}")
     difference = _difference(change)
     if difference is not None:
@@ -143,9 +143,10 @@ def _metric(change: Change) -> Text:
 def _op(op: OpChange) -> Text:
     room = _room()
     values = ["-" if each is None else count(each) for each in (op.before, op.after)]
-    name = _names(20, 6)
+    indent = 4 if text.width() < text.FEW_COLUMNS else 6
+    name = _names(20, indent)
     title = text.fit(op.title, name)
-    line = Text(f"      {title:<{name}}{values[0]:>{room}}{values[1]:>{room}}")
+    line = Text(f"{'':<{indent}}{title:<{name}}{values[0]:>{room}}{values[1]:>{room}}")
     line.append(f"{told_of_op(op):>12}", GOOD if op.change < 0 else "")
     return line
 

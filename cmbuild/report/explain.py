@@ -73,7 +73,9 @@ def _block(placed: PlacedBlock) -> Iterator[Text]:
         "bold",
     )
     room = 30 if text.width() >= 80 else max(12, min(18, text.width() - 26))
-    yield Text(f"  {'address':<10} {'instruction':<{room}}{'issue':>6}{'stall':>6}  why", "dim")
+    header = f"  {'address':<10} {'instruction':<{room}}{'issue':>6}{'stall':>6}  "
+    has_reasons = text.width() - len(header) > _LEAST_REASON
+    yield Text(header + "why" if has_reasons else header.rstrip(), "dim")
     for part in repeats(block.instructions):
         for each in part.first:
             yield Text(_instruction(each, room))

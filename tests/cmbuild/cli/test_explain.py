@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from harness.commands import NETWORK, Commands
 
@@ -26,11 +28,16 @@ def test_the_most_expensive_op_is_explained(cmbuild: Commands) -> None:
 
 
 def test_the_screen_shows_one_op(cmbuild: Commands) -> None:
-    result = cmbuild("explain", *RUN, "--op", "2", "--blocks", "1")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert "  op        2 of " in result.stdout
-    assert "  address    instruction                    issue stall  why" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 80
+    for columns, header in (
+        (80, "  address    instruction                    issue stall  why"),
+        (40, "  address    instruction    issue stall"),
+    ):
+        terminal = replace(cmbuild, environment={"COLUMNS": str(columns)})
+        result = terminal("explain", *RUN, "--op", "2", "--blocks", "1")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "  op        2 of " in result.stdout
+        assert header in result.stdout.splitlines()
+        assert max(map(len, result.stdout.splitlines())) <= columns
 
 
 def test_what_cannot_be_explained_says_why(cmbuild: Commands) -> None:

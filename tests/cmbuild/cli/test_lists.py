@@ -192,11 +192,11 @@ def test_clean_removes_what_was_asked_for_and_nothing_else(cmbuild: Commands) ->
     build = cmbuild.folder / "build"
     mine = build / "notes" / "native"
     mine.mkdir(parents=True)
-    assert cmbuild("build", NETWORK, "--board", "corstone300").exit_code == 0
+    assert cmbuild("explain", NETWORK, "--board", "mps2-an505").exit_code == 0
     assert cmbuild("clean", "other").exit_code == 0
-    assert (build / "network" / "corstone300" / "runner").is_dir()
-    result = cmbuild("clean", "network", "--board", "corstone300")
-    removed = build / "network" / "corstone300"
+    assert (build / "network" / "mps2-an505" / "runner").is_dir()
+    result = cmbuild("clean", "network", "--board", "mps2-an505")
+    removed = build / "network" / "mps2-an505"
     assert (result.exit_code, result.stdout) == (0, f"  removed {removed}\n")
     assert [path.name for path in build.iterdir()] == ["notes"]
 

@@ -178,6 +178,15 @@ def test_a_layer_below_its_budget_is_named_with_what_would_mend_it() -> None:
     assert fine.explained is None
 
 
+@pytest.mark.parametrize("columns", [40, 50, 60, 80])
+def test_a_check_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    checked = result(figures(), resolution=30, instructions=900, flash=1 << 20, accuracy=0.9)
+    shown = CheckReport([checked]).screen().plain
+    assert max(map(len, shown.splitlines())) <= columns
+    assert "✗ 6.5 dB under" in shown and "flash" in shown
+
+
 @pytest.mark.parametrize(
     ("changes", "limits", "problem"),
     [

@@ -19,6 +19,7 @@ from cmbuild.projects.comparison import (
 from cmbuild.projects.figures import RunFigures
 from cmbuild.projects.saved import NoResults, NotResults, read_side
 from cmbuild.projects.thresholds import thresholds
+from cmbuild.report.compare import CompareReport
 
 RUN = {
     "model": "kws",
@@ -98,6 +99,15 @@ def test_thresholds(chosen: dict[str, str | None], changes: dict[str, object], p
     if problem:
         with pytest.raises(Exceeded, match="1 change beyond the threshold: "):
             verdict(found)
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 80])
+def test_a_comparison_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    result = compare(side("build/a/network.pte"), side("build/b/network.pte", **MORE), {})
+    shown = CompareReport(result).screen().plain
+    assert max(map(len, shown.splitlines())) <= columns
+    assert "+1.00 %" in shown
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_cycles_without_some_instructions_say_so() -> None:
     assert "not validated, without frob r0" in " ".join(shown.split())
 
 
-@pytest.mark.parametrize("columns", [60, 70, 80, 82, 100, 200])
+@pytest.mark.parametrize("columns", [40, 50, 60, 70, 80, 82, 100, 200])
 def test_the_table_follows_the_width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     others = (
