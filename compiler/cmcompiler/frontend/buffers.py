@@ -72,6 +72,8 @@ class WithBuffers(torch.nn.Module):
         # The backend needs the quantizer's annotations on each node.
         with preserve_node_meta():
             outputs, states = Interpreter(self.module).run(*inputs, *held)
+        # One buffer may take the value that another had.
+        states = [state.clone() if any(state is x for x in held) else state for state in states]
         for buffer, state in zip(held, states, strict=True):
             buffer.copy_(state)
         return outputs

@@ -7,6 +7,7 @@ to its next value, and the state, are not rounded then.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any
 
@@ -32,6 +33,9 @@ LEAST_GAIN = 6.0
 _STEPS = 1024
 """Runs in sequence, for which calibration inputs are repeated."""
 
+_START = 16
+"""Runs in which a state may move faster than ever after."""
+
 _ELEMENTS = 4_000_000
 """Elements of all activations in these runs, if more than the fewest."""
 
@@ -53,50 +57,76 @@ def keep_feedback(
 
     Returns: the names of operators in float.
     """
-    names: set[str] = set()
-    ways = [_way(prepared, place - states) for place in range(states)]
-    if not any(ways):
+    loops = _loops(prepared, range(-states, 0))
+    if not loops:
         return frozenset()
     samples = [list(sample[: len(sample) - states]) for sample in observed]
-    samples = list(islice(cycle(samples), _steps(prepared)))
+    # From the middle: a state that starts with other values may leave the range it was seen in.
+    middle, steps = len(samples) // 2, _steps(prepared)
+    samples = list(islice(cycle(samples), middle, middle + steps))
     initial = list(observed[0][len(observed[0]) - states :])
     exact = _Sequence(prepared, is_rounding=False).run_on(samples, initial)
     before = _ratios(exact, _Sequence(prepared, is_rounding=True).run_on(samples, initial))
-    for place, way in enumerate(ways):
-        if not way or before[place] >= FINE:
-            continue
+    names: set[str] = set()
+    kept: set[Node] = set()
+    for loop in loops:
+        closeness = min(before[place] for place in loop.states)
         part = UnroundedPart(prepared)
-        if not part.extend(way, place - states):
+        if closeness >= FINE or not part.extend(loop.way, loop.states, kept):
             continue
         after = _ratios(exact, _Sequence(prepared, is_rounding=True).run_on(samples, initial))
-        if after[place] >= before[place] + LEAST_GAIN:
+        if min(after[place] for place in loop.states) >= closeness + LEAST_GAIN:
             names |= part.keep()
+            kept |= part.members | part.exact
             before = after
         else:
             part.undo()
     return frozenset(names)
 
 
-def _input(prepared: GraphModule, place: int) -> Node:
-    inputs: list[Node] = [node for node in prepared.graph.nodes if node.op == "placeholder"]
-    return inputs[place]
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """States whose next values depend on each other.
+
+    Attributes:
+        states: their positions among inputs and outputs, from the end.
+        way: the operators between them and their next values.
+    """
+
+    states: tuple[int, ...]
+    way: frozenset[Node]
 
 
-def _way(prepared: GraphModule, place: int) -> set[Node]:
-    """The operators between a state and its next value, if some compute."""
+def _loops(prepared: GraphModule, states: Sequence[int]) -> list[_Loop]:
+    """The loops in which operators compute; states that only move are in none."""
     *_, output = prepared.graph.nodes
-    last: Any = tree_leaves(output.args[0])[place]
-    after = _reached(_input(prepared, place), forwards=True)
-    way = after & (_reached(last, forwards=False) | {last})
-    operators = {node for node in way if node.op == "call_function"}
+    results = tree_leaves(output.args[0])
+    inputs = [node for node in prepared.graph.nodes if node.op == "placeholder"]
+    after = {place: _reached(inputs[place], forwards=True) for place in states}
+    before = {place: _reached(results[place], forwards=False) for place in states}
+    leads = {place: {next for next in states if after[place] & before[next]} for place in states}
+    for between in states:  # Warshall (1962): the transitive closure
+        for place in states:
+            if between in leads[place]:
+                leads[place] |= leads[between]
     passing = JOINS | MOVEMENTS
-    return operators if any(node.target not in passing for node in operators) else set()
+    loops: list[_Loop] = []
+    for group in {
+        tuple(next for next in sorted(leads[place]) if place in leads[next]) for place in states
+    }:
+        way = {node for start in group for end in group for node in after[start] & before[end]}
+        operators = frozenset(node for node in way if node.op == "call_function")
+        if any(node.target not in passing for node in operators):
+            loops.append(_Loop(group, operators))
+    return sorted(loops, key=lambda loop: loop.states)
 
 
 def _reached(start: Node, *, forwards: bool) -> set[Node]:
-    """Nodes behind operators with a float form, layers aside: these mix states with each other."""
-    reached: set[Node] = set()
-    left = [start]
+    """A node and those behind operators with a float form.
+
+    Layers end a way: they mix states with each other.
+    """
+    reached, left = {start}, [start]
     while left:
         node = left.pop()
         for each in node.users if forwards else node.all_input_nodes:
@@ -120,9 +150,9 @@ def _steps(prepared: GraphModule) -> int:
 
 
 def _ratios(exact: Sequence[Sequence[Tensor]], computed: Sequence[Sequence[Tensor]]) -> list[float]:
-    """Signal to noise of each state over a sequence, in dB."""
+    """Signal to noise of each state in dB, over a sequence or over its start, whichever is less."""
     columns = zip(zip(*exact, strict=True), zip(*computed, strict=True), strict=True)
-    return [snr(real, other) for real, other in columns]
+    return [min(snr(real, other), snr(real[:_START], other[:_START])) for real, other in columns]
 
 
 class _Sequence(Interpreter):

@@ -72,13 +72,14 @@ class UnroundedPart:
         self._results: dict[Node, Node] = {}
 
     def extend(
-        self, nodes: Iterable[Node], state: int | None = None, inputs: Collection[Node] = ()
+        self, nodes: Iterable[Node], states: Collection[int] = (), inputs: Collection[Node] = ()
     ) -> bool:
         """Computes these in float, and what the quantizer joined with them.
 
         Args:
-            inputs: of the graph, which the part reads as they are given.
-            state: position among inputs and outputs, from the end, of a state that is not rounded.
+            inputs: of the graph, or results in float: the part reads them as they are.
+            states: positions among inputs and outputs, from the end, of states that are not
+                rounded.
 
         Returns: whether that is possible; if not, nothing changes.
         """
@@ -90,18 +91,17 @@ class UnroundedPart:
         for node in list(self._graph.nodes):
             if node in joined:
                 backend.mark_as_float(node)
-        if state is not None:
-            inputs = [node for node in self._graph.nodes if node.op == "placeholder"]
-            self.exact.add(inputs[state])
+        given = [node for node in self._graph.nodes if node.op == "placeholder"]
+        self.exact |= {given[state] for state in states}
         for node in list(self._graph.nodes):
             if node in self.members:
                 node.args = map_arg(node.args, self._direct)
                 node.kwargs = map_arg(node.kwargs, self._direct)
-        if state is not None:
-            *_, output = self._graph.nodes
-            leaves, form = tree_flatten(output.args[0])
+        *_, output = self._graph.nodes
+        leaves, form = tree_flatten(output.args[0])
+        for state in states:
             leaves[state] = self._direct(leaves[state])
-            output.args = (tree_unflatten(leaves, form),)
+        output.args = (tree_unflatten(leaves, form),)
         for node in list(self._graph.nodes):
             if node in joined and _name(node).startswith("cmbuild::"):
                 self._results[node] = inline(node, _form(node), self.members)

@@ -90,14 +90,16 @@ def layers(
 
 
 def snr(exact: Sequence[Tensor], computed: Sequence[Tensor]) -> float:
-    """The power of tensors over that of the error, in dB."""
+    """The power of tensors over that of the error, in dB; -inf if they diverged."""
     signal = sum(float(x.double().square().sum()) for x in exact)
     noise = sum(
         float((x.double() - y.double()).square().sum())
         for x, y in zip(exact, computed, strict=True)
     )
-    if noise == 0 or signal == 0:
-        return math.inf if noise == 0 else -math.inf
+    if noise == 0:
+        return math.inf
+    if signal == 0 or not math.isfinite(noise):
+        return -math.inf
     return 10 * math.log10(signal / noise)
 
 

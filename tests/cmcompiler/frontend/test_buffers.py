@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from cmcompiler.frontend.buffers import mutable_buffers
+from cmcompiler.frontend.buffers import WithBuffers, mutable_buffers
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
@@ -51,6 +53,13 @@ class Streaming(nn.Module):
 
 
 STATES = ["rows", "calls", "average.past"]
+
+
+class Swapping(nn.Module):
+    """Passes its first state on to its second."""
+
+    def forward(self, x: Tensor, first: Tensor, second: Tensor) -> Any:
+        return second, (x, first)
 
 
 def streaming() -> Streaming:
@@ -113,3 +122,10 @@ def test_convolutions_over_a_buffer_are_quantised() -> None:
     samples = windows(4)
     left = quantize(streaming(), samples[0], samples).float_operators
     assert not [float_one for float_one in left if "conv" in float_one.operator]
+
+
+def test_a_buffer_takes_the_value_that_another_had() -> None:
+    exported = torch.fx.symbolic_trace(Swapping())
+    module = WithBuffers(exported, (torch.ones(1), torch.zeros(1)))
+    module(torch.tensor([5.0]))
+    assert [float(x) for x in module.buffers()] == [5.0, 1.0]

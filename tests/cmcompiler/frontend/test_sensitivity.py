@@ -43,3 +43,8 @@ def test_one_layer_alone_costs_what_the_whole_model_does():
         exact, found = ([run(*x) for x in calibration] for run in (module, graph))
     assert layer.snr_db == pytest.approx(snr(exact, found), abs=0.01)
     assert 25 < layer.snr_db < 60
+
+
+def test_what_diverged_is_infinitely_far():
+    assert snr([torch.ones(2)], [torch.tensor([1.0, float("inf")])]) == -float("inf")
+    assert snr([torch.ones(2)], [torch.tensor([1.0, float("nan")])]) == -float("inf")
