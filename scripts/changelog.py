@@ -1,9 +1,10 @@
-"""Moves the fragments of changes/ into CHANGELOG.md: python scripts/changelog.py 0.3.0"""
+"""Moves fragments of changes/ into a version of CHANGELOG.md: python scripts/changelog.py 0.3.0"""
 
 from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 
@@ -26,13 +27,40 @@ def fragments(folder: Path) -> dict[str, list[tuple[Path, str]]]:
 
 
 def release(changelog: str, version: str, texts: dict[str, list[tuple[Path, str]]]) -> str:
-    """The changelog with a new version on top."""
-    parts = [f"## {version}\n"]
+    """The changelog with the fragments in a version: a new one on top, or one that it has."""
+    head, *sections = re.split(r"^(?=## )", changelog, flags=re.M)
+    title = f"## {version}\n"
+    known = next((each for each in sections if each.startswith(title)), None)
+    before = {} if known is None else _kinds(known)
+    parts = [title]
     for kind in KINDS:
-        if kind in texts:
-            items = "".join(f"- {text}\n" for _, text in texts[kind])
+        items = before.get(kind, "") + "".join(_item(text) for _, text in texts.get(kind, ()))
+        if items:
             parts.append(f"### {kind.capitalize()}\n\n{items}")
-    return re.sub(r"^(?=## )", lambda _: "\n".join(parts) + "\n", changelog, count=1, flags=re.M)
+    section = "\n".join(parts) + "\n"
+    others = [each for each in sections if each is not known]
+    place = 0 if known is None else sections.index(known)
+    return head + "".join([*others[:place], section, *others[place:]])
+
+
+def _kinds(section: str) -> dict[str, str]:
+    """The items of a version, by kind."""
+    pairs = re.findall(r"^### (\w+)\n\n(.*?)(?=^###|\Z)", section, re.M | re.S)
+    return {title.lower(): items.strip() + "\n" for title, items in pairs}
+
+
+def _item(text: str) -> str:
+    # Neither `--options` nor URLs are broken.
+    return (
+        textwrap.fill(
+            f"- {text}",
+            100,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        + "\n"
+    )
 
 
 def main() -> int:

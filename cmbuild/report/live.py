@@ -157,7 +157,8 @@ def _shown(doing: _Doing | None, since: float, now: float) -> str:
     words = [doing.text, _bar(share)]
     if left is not None:
         # What a guess says of the time since goes no further than the next report.
-        most = (portion.next - share) / (1 - share) if share < portion.next else 0.0
+        ahead = min(1.0, portion.next)
+        most = (ahead - share) / (1 - share) if share < ahead else 0.0
         waited = min(most, (now - doing.at) / left) if left > 0 else most
         words[1] = _bar(share + (1 - share) * waited)
         seconds = round(left * (1 - waited))

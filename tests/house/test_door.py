@@ -80,6 +80,13 @@ def test_fragments_become_a_version(tmp_path: Path):
         "# Changelog\n\n## 0.3.0\n\n### Added\n\n- A door, wide.\n\n## 0.2.0\n\n- old\n"
     )
     assert [path.name for path in (tmp_path / "changes").iterdir()] == ["README.md"]
+    (tmp_path / "changes" / "36.added.md").write_text("A window.\n")
+    (tmp_path / "changes" / "36.fixed.md").write_text("The door.\n")
+    subprocess.run(command, check=True)
+    assert (tmp_path / "CHANGELOG.md").read_text() == (
+        "# Changelog\n\n## 0.3.0\n\n### Added\n\n- A door, wide.\n- A window.\n\n"
+        "### Fixed\n\n- The door.\n\n## 0.2.0\n\n- old\n"
+    )
     (tmp_path / "changes" / "35.new.md").write_text("x\n")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "35.new.md: expected NAME.KIND.md" in done.stderr

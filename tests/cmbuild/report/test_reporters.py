@@ -114,6 +114,7 @@ def working(clock: Clock, seconds: float, portion: Portion | None) -> LiveSteps:
         (Portion(0.25, next=0.5), 15, "25 s quantize ████···· 0:20 left"),
         (Portion(0.0), 0, "10 s quantize ········"),
         (Portion(1.0), 0, "10 s quantize ███████▉ 0:00 left"),
+        (Portion(1.0, next=1.25), 5, "15 s quantize ███████▉ 0:00 left"),
         (Portion(2.0, left=0), 5, "15 s quantize ███████▉ 0:00 left"),
     ],
 )
