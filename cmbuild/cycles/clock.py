@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cmbuild.boards.board import Board, BoardTable
 from cmbuild.boards.descriptor import Size
+from cmbuild.boards.memory import Memory
 from cmbuild.cycles.flash import FlashAccess
 from cmbuild.strictfile import Inconsistent
 
@@ -43,6 +44,9 @@ class ClockTable(BoardTable):
                 self.flash.check()
             except Inconsistent as error:
                 raise Inconsistent(("flash", *error.key), str(error), error.hint) from error
+            ram = board.regions.get(self.flash.cached_ram or "")
+            if self.flash.cached_ram is not None and (ram is None or ram.kind is not Memory.RAM):
+                raise Inconsistent(("flash", "cached_ram"), "is not a region of kind ram")
 
     @property
     def slowest(self) -> str:

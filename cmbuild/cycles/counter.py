@@ -240,7 +240,8 @@ def _chip(board: Board) -> str | None:
         return None
     places = (board.regions[name] for name in (layout.code, layout.constants))
     region = next((each for each in places if each.kind is Memory.FLASH), None)
-    return None if region is None else model.chip(region)
+    ram = model.table.cached_ram
+    return None if region is None else model.chip(region, board.regions[ram] if ram else None)
 
 
 def core_title(cpu: str) -> str:

@@ -25,9 +25,13 @@ class FlashAccess(Table):
         data_cache: bytes of the cache for constants; None without.
         data_ways: as code_ways.
         shared: whether the cache for code holds constants too.
-        miss_cycles: cycles that a miss costs, calibrated; None for the wait states.
+        miss_cycles: cycles that a miss costs at the highest clock, calibrated, which figures are
+            for then; None for the wait states.
         line_cycles: cycles that each line costs which execution enters, calibrated.
         read_cycles: cycles that each read of constants costs, calibrated.
+        cached_ram: the region of RAM that the cache for constants holds as well; None if it holds
+            flash alone.
+        ram_cycles: cycles that a line of it costs which is not in the cache, calibrated.
         error_percent: the largest difference from cycles measured on boards.
     """
 
@@ -42,6 +46,8 @@ class FlashAccess(Table):
     miss_cycles: Annotated[float, Field(ge=0, le=1000)] | None = None
     line_cycles: Annotated[float, Field(ge=0, le=100)] = 0.0
     read_cycles: Annotated[float, Field(ge=0, le=100)] = 0.0
+    cached_ram: str | None = None
+    ram_cycles: Annotated[float, Field(ge=0, le=100)] = 0.0
     error_percent: Annotated[int, Field(ge=0, le=100)] | None = None
 
     def check(self) -> None:
@@ -55,6 +61,8 @@ class FlashAccess(Table):
             raise Inconsistent(("clocks",), "each further wait state needs a higher frequency")
         if self.shared and (self.code_cache is None or self.data_cache is not None):
             raise Inconsistent(("shared",), "expected code_cache alone")
+        if self.cached_ram is not None and self.data_cache is None:
+            raise Inconsistent(("cached_ram",), "expected data_cache, which holds it")
         for name in ("code", "data"):
             size, ways = getattr(self, f"{name}_cache"), getattr(self, f"{name}_ways")
             if ways is not None and (size is None or size % (self.line * ways)):
@@ -65,9 +73,10 @@ class FlashAccess(Table):
 
     def at(self, hertz: int) -> FlashModel:
         """The flash at the board's clock; at the chip's highest one if the board's needs no wait
-        states.
+        states, or if the cycles of a miss are those of the highest.
         """
-        chosen = hertz if hertz > self.clocks[0] else self.clocks[-1]
+        needs_none = hertz <= self.clocks[0] or self.miss_cycles is not None
+        chosen = self.clocks[-1] if needs_none else hertz
         waits = next((n for n, most in enumerate(self.clocks) if chosen <= most), len(self.clocks))
         return FlashModel(self, chosen, waits)
 
@@ -85,11 +94,17 @@ class FlashModel:
     hertz: int
     wait_states: int
 
-    def chip(self, region: Region) -> str:
-        """The argument of runtime/tools/flash_reads.h."""
+    def chip(self, region: Region, ram: Region | None) -> str:
+        """The argument of runtime/tools/flash_reads.h.
+
+        Args:
+            ram: `cached_ram`.
+        """
         table = self.table
         sizes = (table.code_cache, table.code_ways, table.data_cache, table.data_ways)
-        facts = (region.origin, region.end, table.line, table.prefetch, table.shared, *sizes)
+        cached = (0, 0) if ram is None else (ram.origin, ram.end)
+        first = (region.origin, region.end, table.line, table.prefetch, table.shared)
+        facts = (*first, *sizes, *cached)
         return ":".join(str(int(fact or 0)) for fact in facts)
 
     def cycles(self, core: float, counts: FlashCounts) -> float:
@@ -102,6 +117,7 @@ class FlashModel:
         wait = self.wait_states if table.miss_cycles is None else table.miss_cycles
         waited = wait * (counts.code_misses + counts.data_misses)
         waited += table.line_cycles * counts.lines + table.read_cycles * counts.reads
+        waited += table.ram_cycles * counts.ram_misses
         if table.prefetch and not table.shared:
             # A line read ahead is late if the one before it ran faster than flash reads.
             late = wait + 1 - core / max(1, counts.lines)

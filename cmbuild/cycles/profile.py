@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 Edges = Mapping[tuple[int, int], int]
@@ -33,6 +33,7 @@ class FlashCounts:
         reads: of constants.
         data_misses: of them, not in a cache.
         conflicts: of them, while a prefetch went on.
+        ram_misses: reads and writes of cached RAM, not in the cache for data.
     """
 
     lines: int
@@ -41,6 +42,7 @@ class FlashCounts:
     reads: int
     data_misses: int
     conflicts: int
+    ram_misses: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,7 @@ def read_profile(file: Path) -> Profile:
                 case ["segment"]:
                     edges = {}
                     segments.append(edges)
-                case ["flash", lines, prefetched, code_misses, reads, data_misses, conflicts]:
-                    counts = lines, prefetched, code_misses, reads, data_misses, conflicts
+                case ["flash", *counts] if len(counts) == len(fields(FlashCounts)):
                     flash.append(FlashCounts(*map(int, counts)))
                 case ["end"]:
                     is_whole = True

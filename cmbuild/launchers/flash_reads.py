@@ -13,7 +13,7 @@ _ANYWHERE = (1, 0)
 """A hook's range of addresses: from above up to means all."""
 
 
-_COUNTS = 6
+_COUNTS = 7
 """Fields of struct flash_counts, runtime/tools/flash_reads.h."""
 
 
@@ -33,8 +33,9 @@ class FlashReads:
         self._library = ctypes.CDLL(str(library))
         if not self._library.flash_begin(chip.encode()):
             raise ValueError(f"not a flash: {chip!r}")
-        origin, end, *_ = map(int, chip.split(":"))
-        self._range = origin, end - 1
+        origin, end, *_, ram_origin, ram_end = map(int, chip.split(":"))
+        self._flash = origin, end - 1
+        self._ram = (ram_origin, ram_end - 1) if ram_end else None
         self._hooks: list[ctypes.c_size_t] = []
 
     def watch(self, machine: Uc) -> None:
@@ -42,7 +43,11 @@ class FlashReads:
         import unicorn
 
         self._hook(machine, unicorn.UC_HOOK_BLOCK, self._library.flash_block_hook, _ANYWHERE)
-        self._hook(machine, unicorn.UC_HOOK_MEM_READ, self._library.flash_load_hook, self._range)
+        access = self._library.flash_access_hook
+        self._hook(machine, unicorn.UC_HOOK_MEM_READ, access, self._flash)
+        if self._ram is not None:
+            both = unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE
+            self._hook(machine, both, access, self._ram)
 
     def stop(self, machine: Uc) -> None:
         """Removes the hooks."""

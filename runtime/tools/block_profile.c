@@ -116,7 +116,7 @@ static void block_executed(unsigned cpu, void *user)
 static void memory_accessed(unsigned cpu, qemu_plugin_meminfo_t kind, uint64_t address, void *user)
 {
     (void)cpu, (void)kind, (void)user;
-    flash_load(address);
+    flash_access(address);
 }
 
 static void end_segment(void)
@@ -132,9 +132,10 @@ static void end_segment(void)
     if (has_flash) {
         struct flash_counts counts;
         flash_take(&counts);
-        fprintf(output, "flash %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+        fprintf(output,
+                "flash %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
                 counts.lines, counts.prefetched, counts.code_misses, counts.reads, counts.data_misses,
-                counts.conflicts);
+                counts.conflicts, counts.ram_misses);
     }
 }
 

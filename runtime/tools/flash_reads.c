@@ -17,7 +17,7 @@ struct cache {
 };
 
 static struct {
-    uint64_t origin, end;
+    uint64_t origin, end, ram_origin, ram_end;
     uint32_t line;
     bool prefetches;
     struct cache code, own, *data;
@@ -93,10 +93,10 @@ EXPORT bool flash_begin(const char *text)
     char rest;
     int read = sscanf(text,
                       "%" SCNu64 ":%" SCNu64 ":%" SCNu32 ":%" SCNu32 ":%" SCNu32 ":%" SCNu32 ":%" SCNu32
-                      ":%" SCNu32 ":%" SCNu32 "%c",
+                      ":%" SCNu32 ":%" SCNu32 ":%" SCNu64 ":%" SCNu64 "%c",
                       &chip.origin, &chip.end, &chip.line, &prefetch, &shared, &code_bytes, &code_ways,
-                      &data_bytes, &data_ways, &rest);
-    if (read != 9 || chip.line == 0)
+                      &data_bytes, &data_ways, &chip.ram_origin, &chip.ram_end, &rest);
+    if (read != 11 || chip.line == 0)
         return false;
     chip.prefetches = prefetch != 0;
     chip.data = shared != 0 ? &chip.code : &chip.own;
@@ -119,11 +119,18 @@ EXPORT void flash_block(uint64_t address, uint32_t bytes)
             enter(line);
 }
 
-EXPORT void flash_load(uint64_t address)
+EXPORT void flash_access(uint64_t address)
 {
+    uint32_t line = (uint32_t)(address / chip.line);
+    if (address >= chip.ram_origin && address < chip.ram_end) {
+        if (!holds(chip.data, line)) {
+            fill(chip.data, line);
+            ++chip.counts.ram_misses;
+        }
+        return;
+    }
     if (address < chip.origin || address >= chip.end)
         return;
-    uint32_t line = (uint32_t)(address / chip.line);
     ++chip.counts.reads;
     if (holds(chip.data, line))
         return;
@@ -149,8 +156,8 @@ EXPORT void flash_block_hook(void *machine, uint64_t address, uint32_t bytes, vo
     flash_block(address, bytes);
 }
 
-EXPORT void flash_load_hook(void *machine, int kind, uint64_t address, int bytes, int64_t value, void *user)
+EXPORT void flash_access_hook(void *machine, int kind, uint64_t address, int bytes, int64_t value, void *user)
 {
     (void)machine, (void)kind, (void)bytes, (void)value, (void)user;
-    flash_load(address);
+    flash_access(address);
 }

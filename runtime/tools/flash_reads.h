@@ -14,18 +14,19 @@ struct flash_counts {
     uint64_t reads;       /* of constants */
     uint64_t data_misses; /* of them, not in the cache */
     uint64_t conflicts;   /* of them, right after a prefetch began */
+    uint64_t ram_misses;  /* reads and writes of cached RAM, not in the cache for data */
 };
 
-/* Sets the chip: "origin:end:line:prefetch:shared:code bytes:code ways:data bytes:data ways", in decimal. No
-   ways: any line goes anywhere. A shared cache holds code and data, and is the one for code. False if the
-   text is something else. */
+/* Sets the chip: "origin:end:line:prefetch:shared:code bytes:code ways:data bytes:data ways:RAM origin:RAM
+   end", in decimal. No ways: any line goes anywhere. A shared cache holds code and data, and is the one for
+   code. The cache for data holds that RAM as well, if there is any. False if the text is something else. */
 bool flash_begin(const char *chip);
 
 /* A block of instructions begins. */
 void flash_block(uint64_t address, uint32_t bytes);
 
-/* A load from any address. */
-void flash_load(uint64_t address);
+/* A load from any address, or a store to RAM. */
+void flash_access(uint64_t address);
 
 void flash_take(struct flash_counts *counts);
 

@@ -16,8 +16,15 @@ from cmbuild.cycles.flash import FlashAccess, FlashModel
 from cmbuild.cycles.profile import FlashCounts, Profile, TranslationBlock
 
 CLOCKS = [20_000_000, 40_000_000, 60_000_000]
+CHIPS = {
+    "nucleo-l4r5zi": (120, 5),
+    "nucleo-u575zi-q": (160, 4),
+    "nucleo-g0b1re": (64, 2),
+    "nucleo-h7a3zi-q": (280, 6),
+    "stm32f746g-disco": (216, 7),
+}
 ONE_OF_EACH = FlashCounts(
-    lines=10, prefetched=4, code_misses=3, reads=100, data_misses=20, conflicts=2
+    lines=10, prefetched=4, code_misses=3, reads=100, data_misses=20, conflicts=2, ram_misses=5
 )
 
 
@@ -39,11 +46,16 @@ def test_wait_states_follow_the_clock(hertz: int, clock: int, wait_states: int) 
     assert (model.hertz, model.wait_states) == (clock, wait_states)
 
 
+def test_a_calibrated_miss_is_one_at_the_highest_clock() -> None:
+    assert table(miss_cycles=9.0).at(30_000_000).hertz == CLOCKS[-1]
+
+
 @pytest.mark.parametrize(
     ("keys", "waited"),
     [
         ({}, 2 * 23),
         ({"miss_cycles": 6.0}, 6 * 23),
+        ({"data_cache": 64, "ram_cycles": 4.0}, 2 * 23 + 4 * 5),
         ({"line_cycles": 0.5, "read_cycles": 0.25}, 2 * 23 + 5 + 25),
         # A line runs in 2.5 cycles and is read in 3; half of the wait for what is still being read.
         ({"prefetch": True}, 2 * 23 + 0.5 * 4 + 2),
@@ -65,16 +77,14 @@ def test_without_wait_states_nothing_is_late() -> None:
 
 def test_boards_describe_their_flash() -> None:
     waits = {}
-    for name in ("nucleo-l4r5zi", "nucleo-u575zi-q", "nucleo-g0b1re"):
+    for name in CHIPS:
         model = flash_model(find_board(name))
         assert model is not None
         waits[name] = model.hertz // 1_000_000, model.wait_states
-    assert waits == {
-        "nucleo-l4r5zi": (120, 5),
-        "nucleo-u575zi-q": (160, 4),
-        "nucleo-g0b1re": (64, 2),
-    }
-    assert _chip(find_board("nucleo-u575zi-q")) == "134217728:136314880:16:1:1:8192:2:0:0"
+    assert waits == CHIPS
+    assert _chip(find_board("nucleo-u575zi-q")) == "134217728:136314880:16:1:1:8192:2:0:0:0:0"
+    chip = _chip(find_board("nucleo-h7a3zi-q"))
+    assert chip == f"134217728:136314880:32:0:0:16384:2:16384:4:{0x24000000}:{0x24100000}"
     assert _chip(find_board("mps2-an386")) is None
     assert find_board("mps2-an386").table(ClockTable).flash is None  # type: ignore[union-attr]
 

@@ -24,8 +24,8 @@ def test_segments_hold_how_often_a_block_followed_another(tmp_path: Path) -> Non
 
 def test_reads_of_flash_stand_after_their_segment(tmp_path: Path) -> None:
     file = tmp_path / "blocks.txt"
-    file.write_text("block 1 100 7\nsegment\n0 1 1\nflash 1 2 3 4 5 6\nend\n")
-    assert read_profile(file).flash == (FlashCounts(1, 2, 3, 4, 5, 6),)
+    file.write_text("block 1 100 7\nsegment\n0 1 1\nflash 1 2 3 4 5 6 7\nend\n")
+    assert read_profile(file).flash == (FlashCounts(1, 2, 3, 4, 5, 6, 7),)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_reads_of_flash_stand_after_their_segment(tmp_path: Path) -> None:
         (WHOLE.replace("segment", "hello"), "unexpected line 'hello'"),
         (WHOLE.replace("0 1 1", "0 x 1"), "invalid literal"),
         ("block 1 zz 3\nend\n", "invalid literal"),
-        (WHOLE.replace("0 1 1", "0 1 1\nflash 1 2 3 4 5 6"), "lacks reads of flash"),
+        (WHOLE.replace("0 1 1", "0 1 1\nflash 1 2 3 4 5 6 7"), "lacks reads of flash"),
         (WHOLE.replace("0 1 1", "flash 1 2"), "invalid literal"),
     ],
 )

@@ -117,6 +117,28 @@ def test_the_cortex_m7_issues_pairs_with_one_product_and_one_store() -> None:
     assert loop(CortexM7, "str.w r0, [r8]", "str.w r1, [r9]") == 2
 
 
+# jnk0le/random, "pipeline cortex-m7".
+def test_the_cortex_m7_pairs_loads_of_two_banks_and_packed_instructions_with_what_follows() -> None:
+    first = "ldr.w r0, [r8, #4]"
+    for second, times in {
+        "ldr.w r1, [r8, #8]": 1,
+        "ldr.w r1, [r8, #12]": 2,
+        "ldr.w r1, [r9, #8]": 2,
+        "ldr.w r1, [r8, r2]": 2,
+    }.items():
+        assert loop(CortexM7, first, second) == times
+    packed, other = "sxtb16 r0, r1", "orr.w r2, r3, r4"
+    assert loop(CortexM7, packed, other) == 1
+    assert cycles(CortexM7, other, packed, other) == 2
+
+
+def test_products_of_the_cortex_m7_wait_for_loads_and_not_for_packed_instructions() -> None:
+    product = "smlad r0, r1, r2, r0"
+    pair = "smlad r4, r1, r2, r4"
+    assert cycles(CortexM7, "sxtb16 r1, r3", product, pair) == 2
+    assert cycles(CortexM7, "ldr.w r1, [r3]", product, pair) == 3
+
+
 def test_a_prefetch_is_one_instruction_and_on_the_cortex_m7_half_a_pair() -> None:
     assert [cycles(core, "pld [r1]") for core in (CortexM3, CortexM4, CortexM33)] == [1, 1, 1]
     assert loop(CortexM7, "pld [r8]", "smlad r0, r1, r2, r0") == 1

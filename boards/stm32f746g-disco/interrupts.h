@@ -1,0 +1,2 @@
+/* External interrupts: as many as the architecture allows. */
+#define CM_INTERRUPTS 240
