@@ -26,7 +26,7 @@ FEEDING = 1.25
 """Instructions for rows from outside, of the fewest possible, even if those are too many."""
 
 WITHIN = 12
-"""Sets of streams that are laid out to be the fastest within a budget."""
+"""Sets of streams that are laid out to be the fastest within a budget, unless told otherwise."""
 
 
 def smallest(draft: Draft, search: Search, most: float) -> Draft:
@@ -55,12 +55,13 @@ def smallest(draft: Draft, search: Search, most: float) -> Draft:
     return best.bounded(low)
 
 
-def fastest(draft: Draft, search: Search, most: int) -> Draft:
+def fastest(draft: Draft, search: Search, most: int, trials: int = WITHIN) -> Draft:
     """The draft with the fewest instructions that fits; the smallest one if none does.
 
     Args:
         draft, search: as above.
         most: bytes.
+        trials: sets of streams that are laid out.
 
     Raises:
         Unsupported: as above.
@@ -69,8 +70,8 @@ def fastest(draft: Draft, search: Search, most: int) -> Draft:
     if best is not None and not best.surcharge:
         return best
     low, trial = search.least_peak, _Trial(draft, search)
-    for step in range(WITHIN if low <= most else 0):
-        for drafted in trial.within(most - (most - low) * step // WITHIN):
+    for step in range(trials if low <= most else 0):
+        for drafted in trial.within(most - (most - low) * step // trials):
             best = _quickest(drafted, best, most)
     return smallest(draft, search.anew, inf) if best is None else best.bounded(low)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from math import inf
+from math import inf, isfinite, log
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.importer.drain import drain_rows
@@ -22,6 +22,14 @@ from cmcompiler.plan.way import Way
 
 SLOWER = 0.02
 """Part of the instructions that rows may take more within a budget before runs are tried."""
+
+PRICE = 4.0
+"""Percent of the arena that a percent of the instructions has to save, where channels are left out:
+there the room for streams is a share of more work than is done.
+"""
+
+PRICED = (0.98, 1.015, 1.03, 1.045)
+"""Arenas that are compared with the smallest one there."""
 
 _NAMED = 2
 """Tensors that an error names."""
@@ -98,10 +106,20 @@ class Drafting:
         if best is None:
             assert failure is not None
             raise failure
-        if budget is not None and options.streams:
+        if not options.streams:
+            return best
+        if budget is not None:
             for way in self._ways:
                 best = _with_runs(way, best, options)
+        elif self._graph.pruning is not None and best.streams and isfinite(room):
+            best = self._worth_its_price(best)
         return best
+
+    def _worth_its_price(self, smallest: Draft) -> Draft:
+        """The smallest draft, or one of about its size that is worth more."""
+        way = next(way for way in self._ways if way.graph is smallest.graph)
+        limits = (int(smallest.size * share) for share in PRICED)
+        return min([smallest, *map(way.roughly_fastest, limits)], key=_value)
 
     @cached_property
     def _ways(self) -> list[Way]:
@@ -170,6 +188,11 @@ def _better(rows: Draft, whole: Draft, room: float, budget: int | None) -> Draft
         return rows if rows.surcharge < whole.surcharge else whole
     is_cheap = budget is not None or rows.surcharge <= max(room, whole.surcharge)
     return rows if rows.size < whole.size and is_cheap else whole
+
+
+def _value(draft: Draft) -> float:
+    """The less the better: a percent of the instructions counts like PRICE of the arena."""
+    return log(draft.size + SLACK) + PRICE * log(draft.effort + draft.surcharge)
 
 
 def _over(draft: Draft, budget: int, advice: str | None) -> OverBudget:

@@ -24,6 +24,9 @@ from cmcompiler.plan.streams.search import Search
 from cmcompiler.plan.streams.turns import Rows
 from cmcompiler.plan.whole import whole_calls
 
+FEW = 3
+"""Sets of streams that are laid out where many budgets are compared."""
+
 Calls = tuple[Sequence[KernelCall], Sequence[RowCall]]
 """Calls of a node that compute it as a whole, and row by row."""
 
@@ -127,6 +130,10 @@ class Way:
             Unsupported: as `draft`.
         """
         return fastest(self.whole, self.search.anew, limit)
+
+    def roughly_fastest(self, limit: int) -> Draft:
+        """As `fastest`, after fewer trials."""
+        return fastest(self.whole, self.search.anew, limit, FEW)
 
     @cached_property
     def _fitting(self) -> Fitting:
