@@ -36,7 +36,7 @@ class InitReport:
         lines = [
             *(entry("wrote", str(path)) for path in made.written),
             *(entry("kept", str(path)) for path in made.kept),
-            entry("try", f"{home}cmbuild run && cmbuild check"),
+            entry("try", f"{home}cmbuild run && cmbuild check --set-budgets"),
         ]
         return Text("\n".join(lines))
 

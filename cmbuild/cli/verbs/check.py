@@ -14,9 +14,11 @@ Examples:
   cmbuild check
   cmbuild check kws --board rp2350
   cmbuild check --junit budgets.xml --json
+  cmbuild check --set-budgets
 
 Budgets are tables [models.NAME.budget.BOARD] of cmbuild.toml: flash, ram, arena, pte,
 instructions, cycles, milliseconds, float, accuracy, snr. A failure does not stop the others.
+--set-budgets writes what each verified run costs and 5 % more.
 
 \b
 Exit status: 0 all verified and within their budgets; 1 not; 2 usage, or a
@@ -33,6 +35,9 @@ mistake in cmbuild.toml; 3 something is missing here; 130 Ctrl-C.
 @click.argument("models", nargs=-1, shell_complete=options.complete_models)
 @options.boards("Only on this one.")
 @click.option("--junit", type=options.FILE, metavar="FILE", help="Write results as JUnit XML.")
+@click.option(
+    "--set-budgets", is_flag=True, help="Write budgets from this run into the project's file."
+)
 @options.force
 @options.build_dir
 @options.jobs
@@ -42,6 +47,7 @@ def command(
     models: tuple[str, ...],
     boards: tuple[str, ...],
     junit: Path | None,
+    set_budgets: bool,
     force: bool,
     build_dir: Path,
     jobs: int,
@@ -56,13 +62,15 @@ def command(
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.pipeline.request import RunRequest
-    from cmbuild.projects import check
+    from cmbuild.projects import budgeting, check
     from cmbuild.projects.junit import to_junit
     from cmbuild.projects.project import needed_project
     from cmbuild.report.check import CheckReport
 
     check_delivery([junit], force)
-    units = check.budgeted(needed_project(), models, boards)
+    project = needed_project()
+    choose = check.units if set_budgets else check.budgeted
+    units = choose(project, models, boards)
     requests = [
         compose(RunRequest, model=unit.model, board=unit.board, build_dir=build_dir)
         for unit in units
@@ -73,10 +81,19 @@ def command(
     ) as work:
         runs = [work.pipeline.simulate(request) for request in requests]
         work.make(runs, folders, jobs)
-        results = [
-            check.checked(unit, run.result, work.failures.of(run))
-            for unit, run in zip(units, runs, strict=True)
-        ]
+
+        def judged() -> list[check.CheckedUnit]:
+            return [
+                check.checked(unit, run.result, work.failures.of(run))
+                for unit, run in zip(units, runs, strict=True)
+            ]
+
+        results = judged()
+        if set_budgets and project.file is not None:
+            budgeting.set_budgets(project.file, results)
+            units = check.units(needed_project(), models, boards)
+            results = judged()
+            work.note(f"wrote budgets into {project.file}")
         work.show(CheckReport(results))
         if junit is not None:
             deliver({junit: to_junit(results).encode()}, force)

@@ -73,6 +73,14 @@ def test_one_percent_more_instructions_fail_a_check(project: Commands):
     assert result.stderr == "error: 1 of 1 unit failed: net on corstone300\n"
 
 
+def test_budgets_are_set_from_a_run(project: Commands):
+    result = project("check", "--set-budgets")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "wrote budgets into cmbuild.toml" in result.stdout
+    assert "instructions = 1\n" not in (project.folder / "cmbuild.toml").read_text()
+    assert project("check").exit_code == 0
+
+
 def test_a_failed_unit_fails_alone(project: Commands):
     (project.folder / "bad.pte").write_bytes((PROGRAMS / "delegate.pte").read_bytes())
     budget(project, '[models.bad]\nsource = "bad.pte"\n[models.bad.budget.native]\nflash = "1M"')
