@@ -37,12 +37,15 @@ def hint(operator: str) -> str:
     return next((text for start, text in _HINTS.items() if name.startswith(start)), OWN)
 
 
+DEPENDS_ON_VALUES = (
+    "Python code depends on the values of a tensor",
+    "choose with torch.where, or branch with torch.cond; "
+    "numbers stay tensors without .item(), float() and tolist()",
+)
+"""A reason and what to do."""
+
 _SEEN = {
-    "Could not guard on data-dependent": (
-        "Python code depends on the values of a tensor",
-        "choose with torch.where, or branch with torch.cond; "
-        "numbers stay tensors without .item(), float() and tolist()",
-    ),
+    "data-dependent expression": DEPENDS_ON_VALUES,
     "carried_inputs must be tensors": (
         "a variable of a loop is a number of Python's",
         "begin with a tensor, as torch.zeros((), dtype=torch.int64)",

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import HigherOrderOperator
 from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.node import map_arg
@@ -22,6 +23,8 @@ _HINT = "try torch.export.export(module, example_inputs) on its own"
 _aten = torch.ops.aten
 _VIEWS = {_aten.view.default, _aten._unsafe_view.default}
 """Operators that are possible for some layouts only; a reshape gives the same values in any."""
+_BY_STRIDES = {_aten.as_strided.default, _aten.as_strided_copy.default}
+"""Operators whose result depends on where elements lie."""
 
 
 def channels_last(tensor: Tensor) -> Tensor:
@@ -51,13 +54,19 @@ def export_channels_last(module: torch.nn.Module, inputs: Sequence[Tensor]) -> E
         Unsupported: torch.export cannot take the module with inputs in its default layout either.
     """
     try:
-        return export(module, tuple(inputs))
+        exported = export(module, tuple(inputs))
+        if not _depends_on_layout(exported):
+            return exported
     except Unsupported:
         if all(x.ndim != 4 for x in inputs):
             raise
     # A copy of its own: an image of one channel is contiguous with any strides.
     plain = (torch.empty(x.shape, dtype=x.dtype).copy_(x) for x in inputs)
     return _from_default_layout(export(module, tuple(plain)))
+
+
+def _depends_on_layout(program: ExportedProgram) -> bool:
+    return any(node.target in _BY_STRIDES for node in program.graph.nodes)
 
 
 def _from_default_layout(program: ExportedProgram) -> ExportedProgram:
@@ -70,14 +79,18 @@ def _from_default_layout(program: ExportedProgram) -> ExportedProgram:
     graph = program.graph_module
     restore_batch_norms(graph)
     names = set(program.graph_signature.user_inputs)
-    for node in graph.graph.nodes:
+    for node in list(graph.graph.nodes):
         if node.op == "placeholder" and node.name in names:
             node.meta["val"] = _arranged(node.meta["val"])
-        elif node.op == "call_function":
+        elif node.op == "call_function" and not isinstance(node.target, HigherOrderOperator):
             node.target = _aten.reshape.default if node.target in _VIEWS else node.target
-            node.meta["val"] = node.target(
-                *map_arg(node.args, _value), **map_arg(node.kwargs, _value)
-            )
+            if node.target in _BY_STRIDES:
+                _read_default_layouts(node)
+            try:
+                node.meta["val"] = _computed(node)
+            except RuntimeError:  # it needs the strides that the module's author had
+                _read_default_layouts(node)
+                node.meta["val"] = _computed(node)
     graph.recompile()
     return program
 
@@ -88,6 +101,26 @@ def _arranged(value: Any) -> Any:
         return value
     with value.fake_mode:  # type: ignore[attr-defined]
         return torch.empty(value.shape, dtype=value.dtype, memory_format=torch.channels_last)
+
+
+def _read_default_layouts(node: Node) -> None:
+    """Makes an operator read copies in torch's default layout."""
+    copies: dict[Node, Node] = {}
+    for each in node.all_input_nodes:
+        value = each.meta.get("val")
+        if not isinstance(value, Tensor) or value.is_contiguous():
+            continue
+        with node.graph.inserting_before(node):
+            copies[each] = node.graph.call_function(_aten.clone.default, (each,))
+            copies[each].update_kwarg("memory_format", torch.contiguous_format)
+        copies[each].meta = {**node.meta, "val": _computed(copies[each])}
+    for each, copy in copies.items():
+        node.replace_input_with(each, copy)
+
+
+def _computed(node: Node) -> Any:
+    """The result of an operator, without data."""
+    return node.target(*map_arg(node.args, _value), **map_arg(node.kwargs, _value))  # type: ignore[operator]
 
 
 def _value(node: Node) -> Any:

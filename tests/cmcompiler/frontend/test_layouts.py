@@ -104,6 +104,22 @@ def test_views_are_as_in_torchs_default_layout(channels, writes):
         torch.testing.assert_close(graph(channels_last(x)), wanted, rtol=1e-4, atol=1e-6)
 
 
+def _pairs(x):
+    parts = torch.view_as_complex(x.reshape(1, 3, 4, 2, 2))
+    return torch.view_as_real(parts * torch.polar(torch.ones(4, 2), torch.arange(8.0).view(4, 2)))
+
+
+@pytest.mark.parametrize("function", [_pairs, lambda x: x.as_strided((2, 3), (5, 2)) * 2])
+def test_what_reads_strides_reads_those_of_torchs_default_layout(function):
+    class Reading(nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    module, x = Reading(), torch.randn(1, 3, 4, 4)
+    graph = without_writes(export_channels_last(module, (channels_last(x),)), 0)
+    torch.testing.assert_close(graph(channels_last(x)), module(x))
+
+
 def test_a_module_for_no_layout_is_refused_with_its_line():
     class Wrong(nn.Module):
         def forward(self, x):

@@ -36,6 +36,7 @@ from cmcompiler.frontend.rewrites.masked_softmax import join_masks
 from cmcompiler.frontend.rewrites.masks import choose_for_masks
 from cmcompiler.frontend.rewrites.movement import spell_movements
 from cmcompiler.frontend.rewrites.norms import rewrite_norms
+from cmcompiler.frontend.rewrites.numbers import take_numbers
 from cmcompiler.frontend.rewrites.one_dimension import compute_on_images
 from cmcompiler.frontend.rewrites.padding import make_margins_explicit
 from cmcompiler.frontend.rewrites.patches import convolve_patches
@@ -60,6 +61,7 @@ from cmcompiler.frontend.rewrites.written_norms import spell_norms
 
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     write_out_branches_and_loops,
+    take_numbers,
     tell_convolutions_apart,
     remove_identities,
     remove_in_place,

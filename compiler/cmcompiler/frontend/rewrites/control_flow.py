@@ -1,5 +1,7 @@
 """Branches and loops written out: both ways and a choice between them, every turn of a loop.
 
+So are parts of a model that torch keeps apart for training alone, as those without gradients.
+
 The choice reads one bool. What only one way needs is not computed if the other is taken: see
 cmcompiler.importer.choices.
 """
@@ -12,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import HigherOrderOperator
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
@@ -31,6 +34,9 @@ _ATEN = torch.ops.aten
 _CONDITION = torch.ops.higher_order.cond
 _LOOP = torch.ops.higher_order.while_loop
 
+_WRAPPERS = {"wrap_with_set_grad_enabled", "wrap_with_autocast", "tag_activation_checkpoint"}
+"""Names of operators that compute a subgraph as it is; its operands follow it."""
+
 MOST_TURNS = 1024
 """Turns of a loop that are written out."""
 MOST_NODES = 1 << 14
@@ -48,13 +54,33 @@ def write_out_branches_and_loops(module: GraphModule) -> None:
         Unsupported: a loop without a fixed largest number of turns, or with too many.
     """
     while True:
-        nodes = [node for node in module.graph.nodes if node.target in (_CONDITION, _LOOP)]
+        nodes = [node for node in module.graph.nodes if _has_subgraphs(node)]
         if not nodes:
             return
         for node in nodes:
-            results = _branch(node) if node.target is _CONDITION else _turns(node)
-            _replace_results(node, results)
+            _replace_results(node, _results(node))
         module.graph.eliminate_dead_code()
+
+
+def _has_subgraphs(node: Node) -> bool:
+    return node.target in (_CONDITION, _LOOP) or _wrapper(node) in _WRAPPERS
+
+
+def _wrapper(node: Node) -> str:
+    return str(node.target) if isinstance(node.target, HigherOrderOperator) else ""
+
+
+def _results(node: Node) -> list[Node]:
+    if node.target is _CONDITION:
+        return _branch(node)
+    if node.target is _LOOP:
+        return _turns(node)
+    places = [i for i, each in enumerate(node.args) if _is_attribute(each)]
+    return _inlined(node, node.args[places[0]], node.args[places[0] + 1 :])
+
+
+def _is_attribute(given: Any) -> bool:
+    return isinstance(given, Node) and given.op == "get_attr"
 
 
 def _branch(node: Node) -> list[Node]:
@@ -118,7 +144,7 @@ def _inlined(node: Node, way: Any, operands: Any) -> list[Node]:
             with node.graph.inserting_before(node):
                 copy = node.graph.node_copy(each, copies.__getitem__)
             copies[each] = copy
-            if each.target not in (_CONDITION, _LOOP):
+            if not _has_subgraphs(each):
                 given = map_arg((copy.args, copy.kwargs), fake)
                 copy.meta["val"] = each.target(*given[0], **given[1])  # type: ignore[operator]
     (returned,) = inner[-1].args

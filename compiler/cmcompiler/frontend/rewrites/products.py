@@ -48,6 +48,10 @@ def rewrite_products(module: GraphModule) -> None:
             product = _product(node, x, insert(node, aten.transpose.int, weight, -2, -1))
             made = product if bias is None else insert(node, aten.add.Tensor, product, bias)
             replace(node, made)
+        elif node.target is aten.bilinear.default:
+            x, y, weight, bias = arguments(node, None, None, None, None)
+            if (weights := value_of(weight)) is not None:
+                replace(node, _bilinear(node, x, y, weights, bias))
         elif node.target in (aten.addmm.default, aten.baddbmm.default):
             addend, lhs, rhs = arguments(node, None, None, None)
             if not node.kwargs:
@@ -56,6 +60,15 @@ def rewrite_products(module: GraphModule) -> None:
     for node in list(module.graph.nodes):
         if node.target is aten.bmm.default:
             _separate_biases(*(list(_origins(operand)) for operand in node.args))
+
+
+def _bilinear(node: Node, x: Node, y: Node, weights: Tensor, bias: Node | None) -> Node:
+    """A linear layer of the products of all pairs of elements."""
+    columns, row = (insert(node, aten.unsqueeze.default, z, dim) for z, dim in ((x, -1), (y, -2)))
+    pairs = insert(node, aten.mul.Tensor, columns, row)
+    flat = insert(node, aten.flatten.using_ints, pairs, -2, -1)
+    matrix = constant(node, f"{node.name}_pairs", weights.flatten(1))
+    return insert(node, aten.linear.default, flat, matrix, bias)
 
 
 def _origins(node: Node) -> Iterator[Node]:

@@ -46,7 +46,7 @@ def _several(net: Layers, x: Tensor) -> Tensor:
 
 
 def _start() -> Tensor:
-    return torch.zeros((), dtype=torch.int64)
+    return torch.tensor(0)
 
 
 def _fixed(net: Layers, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -86,6 +86,25 @@ def test_a_loop_of_a_fixed_count_chooses_nothing():
     graph = rewritten(Layers(_fixed), x, by=write_out_branches_and_loops, tolerance=0)
     assert targets(graph).count("aten.linear.default") == 3
     assert not {"aten.where.self", "aten.lt.Scalar"} & set(targets(graph))
+
+
+def _without_gradients(net: Layers, x: Tensor) -> Tensor:
+    with torch.no_grad():
+        y = net.a(x)
+        with torch.enable_grad():
+            y = net.b(y) + torch.cond(y.sum() > 0, net.a, net.b, [y])
+    return y
+
+
+def _in_other_types(net: Layers, x: Tensor) -> Tensor:
+    with torch.autocast("cpu", enabled=False):
+        return net.a(x).relu()
+
+
+@pytest.mark.parametrize("function", [_without_gradients, _in_other_types])
+def test_parts_that_only_training_keeps_apart_are_written_out(function):
+    graph = rewritten(Layers(function), torch.randn(1, 8), by=write_out_branches_and_loops)
+    assert all(name.startswith("aten.") for name in targets(graph))
 
 
 def _endless(net: Layers, x: Tensor) -> tuple[Tensor, ...]:

@@ -21,6 +21,7 @@ class Products(nn.Module):
         generator = torch.Generator().manual_seed(2)
         self.matrix = nn.Parameter(torch.randn(4, 6, generator=generator))
         self.vector = nn.Parameter(torch.randn(4, generator=generator))
+        self.pairs = nn.Bilinear(4, 4, 6)
         self.matrices = nn.Parameter(torch.randn(3, 4, 5, generator=generator))
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
@@ -40,6 +41,7 @@ LINEARS: dict[str, Compute] = {
     "mm": lambda self, x, _: torch.mm(x[0, 0], self.matrix),
     "addmm": lambda self, x, _: torch.addmm(self.matrix[0], x[0, 0], self.matrix),
     "einsum": lambda self, x, _: torch.einsum("bnkc,cd->bdnk", x, self.matrix),
+    "bilinear": lambda self, x, y: self.pairs(x, y[..., :5].mT),
 }
 BATCHES: dict[str, Compute] = {
     "four": lambda _, x, y: x @ y,

@@ -1,0 +1,44 @@
+"""Numbers that Python takes from tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from harness.rewriting import rewritten, targets
+from torch import Tensor, nn
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.rewrites.numbers import take_numbers
+
+
+class Scaled(nn.Module):
+    def __init__(self, function: Callable[[Scaled, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        self.register_buffer("factor", torch.tensor(3.0))
+        self.register_buffer("count", torch.tensor(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(self, x)
+
+
+CONSTANTS: list[Callable[[Scaled, Tensor], Tensor]] = [
+    lambda net, x: x * net.factor.item(),
+    lambda net, x: x * (net.factor.item() * 2 + 1) + net.count.item(),
+]
+
+
+@pytest.mark.parametrize("function", CONSTANTS)
+def test_those_of_constants_are_numbers_of_the_program(function) -> None:
+    graph = rewritten(Scaled(function), torch.randn(1, 4), by=take_numbers)
+    assert all(name.startswith("aten.") for name in targets(graph))
+    assert not {"aten.item.default", "aten._local_scalar_dense.default"} & set(targets(graph))
+
+
+def test_those_of_inputs_are_refused_with_what_to_write() -> None:
+    message = r"test_numbers.py:\d+: Python code depends on the values of a tensor"
+    with pytest.raises(Unsupported, match=message) as caught:
+        rewritten(Scaled(lambda net, x: x / x.max().item()), torch.ones(1, 4), by=take_numbers)
+    assert ".item()" in str(caught.value.hint)
