@@ -22,6 +22,7 @@ from cmcompiler.importer.boundary import (
 )
 from cmcompiler.importer.choices import branch_on_choices
 from cmcompiler.importer.control import structured
+from cmcompiler.importer.elements import compute_channels_last
 from cmcompiler.importer.images import keep_channels_last
 from cmcompiler.importer.padding import fold_padding
 from cmcompiler.importer.reading import read_block
@@ -72,7 +73,7 @@ def build_graph(
     states = [tensor for state in scope.states for tensor in (state.tensor, state.final)]
     results = [port.tensor for port in outputs]
     if not as_written:
-        nodes = keep_bands_in_rows(nodes)
+        nodes = compute_channels_last(keep_bands_in_rows(nodes))
     nodes = keep_channels_last(nodes, results, states)
     nodes = fold_padding(nodes, results, states)
     direct = _without_chained_views(rows_of_steps(nodes), states)
