@@ -1,17 +1,24 @@
 /* Sums of int8 numbers; see compiler/cmcompiler/ops/quantized_sum.py. */
 #include "cmrt/args/quantized_sum.h"
 #include "cmrt/args/quantized_sum_rows.h"
-#include "cmrt/arithmetic.h"
-#include "cmrt/norm.h"
 #include "cmrt/row_sums.h"
+#include "cmrt/sum_groups.h"
 
 #include <string.h>
 
-static int8_t result(const struct cm_sum_scale *scale, int32_t sum)
+enum { GROUPS = 32 }; /* at once */
+
+/* The sums of groups of elements that follow each other. */
+static void sum_groups(const struct cm_quantized_sum *op, const int8_t *input, int8_t *output)
 {
-    int32_t scaled = cm_requantize(sum + scale->input_offset, scale->multiplier, scale->shift);
-    int32_t zero = scale->zero_point;
-    return (int8_t)(cm_clamp(scaled, INT8_MIN - zero, INT8_MAX - zero) + zero);
+    int32_t sums[GROUPS];
+    for (int32_t left = op->outer, most; left > 0; left -= most) {
+        most = left < GROUPS ? left : GROUPS;
+        cm_isa_sum_groups_s8(input, most, op->members, sums);
+        cm_isa_scale_sums_s8(&op->scale, sums, output, most);
+        input += most * op->members;
+        output += most;
+    }
 }
 
 void cm_quantized_sum(const struct cm_context *context, const struct cm_call *call)
@@ -20,17 +27,14 @@ void cm_quantized_sum(const struct cm_context *context, const struct cm_call *ca
     const int8_t *input = cm_read(context, op->input);
     int8_t *output = cm_write(context, op->output);
     int32_t *sums = cm_write(context, op->sums);
-    for (int32_t i = 0; i < op->outer; ++i, input += op->members * op->inner) {
-        if (op->inner == 1) {
-            int32_t sum = 0, squares = 0;
-            cm_isa_moments_s8(input, op->members, &sum, &squares);
-            *output++ = result(&op->scale, sum);
-            continue;
-        }
+    if (op->inner == 1) {
+        sum_groups(op, input, output);
+        return;
+    }
+    for (int32_t i = 0; i < op->outer; ++i, input += op->members * op->inner, output += op->inner) {
         memset(sums, 0, sizeof *sums * (size_t)op->inner);
         cm_isa_add_rows_s8(input, op->members, op->inner, sums);
-        for (int32_t k = 0; k < op->inner; ++k)
-            *output++ = result(&op->scale, sums[k]);
+        cm_isa_scale_sums_s8(&op->scale, sums, output, op->inner);
     }
 }
 
@@ -40,7 +44,5 @@ void cm_quantized_sum_rows(const struct cm_context *context, const struct cm_cal
     const int32_t *sums = cm_add_to_sums(context, &op->total, call);
     if (sums == NULL)
         return;
-    int8_t *output = cm_write(context, op->output);
-    for (int32_t channel = 0; channel < op->total.input.channels; ++channel)
-        output[channel] = result(&op->scale, sums[channel]);
+    cm_isa_scale_sums_s8(&op->scale, sums, cm_write(context, op->output), op->total.input.channels);
 }

@@ -29,7 +29,9 @@ from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_
 from cmcompiler.ops.support.requantize import Range, rounding_steps
 from cmcompiler.ops.support.row_sums import ADD_ROWS, RowSums, RowSumsArguments, accumulate
 
-MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
+SUM_GROUPS = Microkernel("sum_groups_s8", dsp=True, mve=True)
+SCALE_SUMS = Microkernel("scale_sums_s8", mve=True)
+"""What makes int8 numbers of the sums, whichever way they were added up."""
 
 MOST_MEMBERS = 1 << 22
 """Limit for a sum that fits 32 bits with its zero point."""
@@ -166,7 +168,7 @@ class QuantizedSum(Op):
             inner=self.inner,
             scale=self._scale,
         )
-        microkernel = ADD_ROWS if self.inner > 1 else MOMENTS
+        microkernel = ADD_ROWS if self.inner > 1 else SUM_GROUPS
         return [
             KernelCall(
                 "quantized_sum",
