@@ -57,6 +57,11 @@ void cm_depthwise_conv2d(const struct cm_context *context, const struct cm_call 
     convolve(context, call, cm_isa_depthwise_s8);
 }
 
+void cm_depthwise_conv2d_affine(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_affine_s8);
+}
+
 void cm_depthwise_conv2d_shared(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_shared_s8);

@@ -30,9 +30,11 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.conv2d import Conv2d
-from cmcompiler.ops.support import depthwise_shared
+from cmcompiler.ops.support import depthwise_affine, depthwise_shared
+from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.convolution import Convolution
+from cmcompiler.ops.support.depthwise_affine import ChannelAffine, find_affine
 from cmcompiler.ops.support.depthwise_schemes import (
     ANY,
     FOR_3X3,
@@ -288,9 +290,21 @@ class DepthwiseConv2d(Convolution):
             return None
         shape = (count, 1 if alone else height, *rest)
         image = inputs[0].shape
+        if (affine := self._affine(image)) and (scheme := depthwise_affine.choose(affine, isa)):
+            return scheme
         if self.output_shape[3] > image[3]:
             return depthwise_shared.choose(self._filters, self.window, image, shape, isa)
         return choose(self._filters, self.window, image[2], shape, isa)
+
+    def _affine(self, image: tuple[int, ...]) -> ChannelAffine | None:
+        """A multiply-add for each element, of one tap without padding; else None."""
+        window, every = self.window, EVERY.reshape(1, 1, -1, 1)
+        is_plain = window.area == 1 and window.stride == (1, 1) and window.padding == (0, 0)
+        if not is_plain or image != self.output_shape:
+            return None
+        every = every.repeat(image[3], axis=3)
+        (table,) = replace(self, output_shape=every.shape).reference(every)
+        return find_affine(table[0, 0], self.weights.ravel(), self.requantize)
 
     def _is_short(self, images: Tensor) -> bool:
         """Whether images are int16, with one filter for each channel."""

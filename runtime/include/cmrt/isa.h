@@ -152,6 +152,10 @@ struct cm_depthwise {
 };
 CM_MICROKERNEL void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
 
+/* The same of one tap without padding: (x * factor + offset) >> CM_AFFINE_SHIFT of each channel, clamped. */
+enum { CM_AFFINE_SHIFT = 21 };
+CM_MICROKERNEL void cm_isa_depthwise_affine_s8(const struct cm_depthwise *depthwise);
+
 /* The same with several filters for each channel. */
 CM_MICROKERNEL void cm_isa_depthwise_shared_s8(const struct cm_depthwise *depthwise);
 
