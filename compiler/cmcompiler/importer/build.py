@@ -73,7 +73,7 @@ def build_graph(
     states = [tensor for state in scope.states for tensor in (state.tensor, state.final)]
     results = [port.tensor for port in outputs]
     if not as_written:
-        nodes = compute_channels_last(keep_bands_in_rows(nodes))
+        nodes = compute_channels_last(keep_bands_in_rows(nodes), states)
     nodes = keep_channels_last(nodes, results, states)
     nodes = fold_padding(nodes, results, states)
     direct = _without_chained_views(rows_of_steps(nodes), states)

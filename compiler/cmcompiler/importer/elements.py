@@ -7,13 +7,13 @@ result is moved instead: moves that nobody needs any more, or that are taken bac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ir.graph import Node
+from cmcompiler.ir.graph import Node, with_views
 from cmcompiler.ir.movement.loops import Loops
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
@@ -29,19 +29,24 @@ Twins = dict[Tensor, Tensor]
 """Images with channels first, and the same with channels last."""
 
 
-def compute_channels_last(nodes: Sequence[Node]) -> list[Node]:
+def compute_channels_last(nodes: Sequence[Node], states: Collection[Tensor]) -> list[Node]:
     """The nodes with operators on images before their channels are moved to be first.
 
     Moves that are no longer needed stay among them.
+
+    Args:
+        states: what has to be read where it is, as its memory is written later.
     """
+    fleeting = with_views(states, nodes)
     twins: Twins = {}
-    return [each for node in nodes for each in _moved(node, twins)]
+    return [each for node in nodes for each in _moved(node, twins, fleeting)]
 
 
-def _moved(node: Node, twins: Twins) -> Iterator[Node]:
+def _moved(node: Node, twins: Twins, fleeting: Collection[Tensor]) -> Iterator[Node]:
     """A node, or what computes its outputs from images with channels last."""
     if isinstance(node.op, Transpose) and node.op.order == _TO_CHANNELS_FIRST and not node.guards:
-        twins[node.outputs[0]] = node.inputs[0]
+        if node.inputs[0] not in fleeting:
+            twins[node.outputs[0]] = node.inputs[0]
         yield node
     elif node.guards or twins.keys().isdisjoint(node.inputs):
         yield node

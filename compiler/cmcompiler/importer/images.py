@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.graph import Node
+from cmcompiler.ir.graph import Node, with_views
 from cmcompiler.ir.movement.copy import Copy, is_unmoved
 from cmcompiler.ir.movement.lines import piece_rows
 from cmcompiler.ir.movement.loops import Loops, Strided
@@ -41,10 +41,7 @@ def keep_channels_last(
         outputs: what is read by others than these nodes.
         states: what has to be read where it is, as its memory is written later.
     """
-    made, fleeting = {*outputs, *states}, set(states)
-    for node in nodes:
-        if node.op.view_of is not None and node.inputs[0] in fleeting:
-            fleeting.update(node.outputs)
+    made, fleeting = {*outputs, *states}, with_views(states, nodes)
     while True:
         passing = _passing(nodes, made, fleeting)
         if not passing:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cmcompiler.ir.graph import Node
+from cmcompiler.ir.graph import Node, with_views
 from cmcompiler.ir.movement.copy import Copy
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.movement.transpose import Transpose
@@ -40,10 +40,7 @@ def fold_padding(
         outputs: what is read by others than these nodes.
         states: what has to be read where it is, as its memory is written later.
     """
-    fleeting = set(states)
-    for node in nodes:
-        if node.op.view_of is not None and node.inputs[0] in fleeting:
-            fleeting.update(node.outputs)
+    fleeting = with_views(states, nodes)
     kept: set[Tensor] = set()
     while True:
         folding = _Folding(kept, fleeting)

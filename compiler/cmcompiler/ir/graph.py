@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -100,6 +100,19 @@ class Node:
     def reads(self) -> tuple[Tensor, ...]:
         """Its inputs, and the conditions that decide whether it runs."""
         return (*self.inputs, *(guard.condition for guard in self.guards))
+
+
+def with_views(tensors: Iterable[Tensor], nodes: Iterable[Node]) -> set[Tensor]:
+    """Tensors, and what nodes show of the same memory.
+
+    Args:
+        nodes: in order.
+    """
+    same = set(tensors)
+    for node in nodes:
+        if node.op.view_of is not None and node.inputs[0] in same:
+            same.update(node.outputs)
+    return same
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -61,10 +61,10 @@ class Network:
         return Graph("elements", tuple(self.nodes), *ports)
 
 
-def moved(graph: Graph) -> Graph:
+def moved(graph: Graph, states: Collection[Tensor] = ()) -> Graph:
     """Without the nodes that nothing needs then."""
     needed, live = {port.tensor for port in graph.outputs}, []
-    for node in reversed(compute_channels_last(graph.nodes)):
+    for node in reversed(compute_channels_last(graph.nodes, states)):
         if not needed.isdisjoint(node.outputs):
             live.append(node)
             needed.update(node.inputs)
@@ -123,3 +123,8 @@ def of_channels() -> Graph:
 @pytest.mark.parametrize("graph", [other_operand(), of_channels()])
 def test_others_stay(graph: Graph) -> None:
     assert moved(graph).nodes == graph.nodes
+
+
+def test_states_are_read_where_they_are() -> None:
+    graph = with_sum((3, 4, 5), (1, 1, 3, 5))
+    assert moved(graph, [graph.inputs[0].tensor]).nodes == graph.nodes
