@@ -29,6 +29,11 @@ def numpy() -> Made:
     return _made(lambda x: torch.from_numpy(x.numpy()) + x)  # here: numpy
 
 
+def out() -> Made:
+    net = nn.Linear(8, 8)
+    return _made(lambda x: torch.add(net(x), 1, out=torch.empty(1, 8)))  # here: out
+
+
 def item() -> Made:
     return _made(lambda x: x * 2 if x.sum().item() > 0 else x)  # here: item
 

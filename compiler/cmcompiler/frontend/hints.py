@@ -50,6 +50,10 @@ _SEEN = {
         "a variable of a loop is a number of Python's",
         "begin with a tensor, as torch.zeros((), dtype=torch.int64)",
     ),
+    "functions with out=... arguments": (
+        "an operator writes its result to out=",
+        "assign what it returns",
+    ),
     ".numpy() is not supported": (
         "NumPy cannot be part of a program",
         "compute with torch in forward(), or with NumPy before and after the model",
