@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Annotated, Any, ClassVar
 
@@ -290,19 +291,21 @@ class DepthwiseConv2d(Convolution):
             return None
         shape = (count, 1 if alone else height, *rest)
         image = inputs[0].shape
-        if (affine := self._affine(image)) and (scheme := depthwise_affine.choose(affine, isa)):
+        affine = self._affine if image == self.output_shape else None
+        if affine is not None and (scheme := depthwise_affine.choose(affine, isa)):
             return scheme
         if self.output_shape[3] > image[3]:
             return depthwise_shared.choose(self._filters, self.window, image, shape, isa)
         return choose(self._filters, self.window, image[2], shape, isa)
 
-    def _affine(self, image: tuple[int, ...]) -> ChannelAffine | None:
+    @cached_property
+    def _affine(self) -> ChannelAffine | None:
         """A multiply-add for each element, of one tap without padding; else None."""
         window, every = self.window, EVERY.reshape(1, 1, -1, 1)
         is_plain = window.area == 1 and window.stride == (1, 1) and window.padding == (0, 0)
-        if not is_plain or image != self.output_shape:
+        if not is_plain or self.is_int16:
             return None
-        every = every.repeat(image[3], axis=3)
+        every = every.repeat(self.output_shape[3], axis=3)
         (table,) = replace(self, output_shape=every.shape).reference(every)
         return find_affine(table[0, 0], self.weights.ravel(), self.requantize)
 
