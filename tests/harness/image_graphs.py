@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -9,6 +11,7 @@ from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.movement.copy import Copy
 from cmcompiler.ir.movement.loops import Loops, Strided
 from cmcompiler.ir.movement.piece import Piece
+from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.activation import Activation
@@ -217,6 +220,17 @@ def image_graphs(draw: st.DrawFn) -> Example:
         outputs.append(draw(st.sampled_from(seen[1:])))
     graph = drawing.graph(*dict.fromkeys(outputs))
     return Example(graph, (data.int8(*drawing.input.shape),))
+
+
+def viewed(example: Example) -> Example:
+    """The same with its image as a view of a flat input, whose rows others may replace."""
+    graph, (array,) = example.graph, example.inputs
+    (port,) = graph.inputs
+    flat = Tensor("flat", port.tensor.dtype, (1, port.tensor.nbytes))
+    node = Node(View(port.tensor.shape), (flat,), (port.tensor,), "view #0")
+    ports = (Port("x", flat, flat.shape, (0, 1)),)
+    graph = replace(graph, nodes=(node, *graph.nodes), inputs=ports)
+    return Example(graph, (array.reshape(flat.shape),), f"viewed {example.name}")
 
 
 def two_pools(keep: bool = True) -> Example:

@@ -65,7 +65,7 @@ def analyse(
         streamed.update(stream.group.nodes)
         sizes |= stream.ring_bytes
         if stream.takeover is not None:
-            donors[stream.takeover.result] = stream.takeover.spent
+            donors[stream.takeover.result] = storage[stream.takeover.spent].owner
             shifts[stream.takeover.result] = stream.takeover.shift
     for index, (node, span) in enumerate(zip(graph.nodes, spans, strict=True)):
         if node.outputs and index not in streamed:

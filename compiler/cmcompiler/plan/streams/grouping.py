@@ -183,9 +183,11 @@ class Grouping:
             tensor
             for node in self._graph.nodes[start:end]
             for tensor in node.inputs
-            if tensor in self._lonely
-            and tensor not in kept
-            and lifetimes[tensor].first < start <= lifetimes[tensor].last < end
+            for owner in (self._storage[tensor].owner,)
+            if owner in lifetimes
+            and owner not in kept
+            and owner.nbytes == tensor.nbytes
+            and lifetimes[owner].first < start <= lifetimes[owner].last < end
         ]
         spent = [t for t in spent if self._only_rows(t, start, end)]
         results = [t for t in whole if t in lifetimes and t not in self._accumulated]
@@ -200,13 +202,15 @@ class Grouping:
         return {node.outputs[0] for node, own in nodes if any(call.accumulates for call in own)}
 
     def _only_rows(self, tensor: Tensor, start: int, end: int) -> bool:
-        """Whether it is read row by row wherever it is read."""
+        """Whether it is read row by row wherever it is read, and under no other name."""
+        owner = self._storage[tensor].owner
         return all(
-            any(tensor in call.reads for call in calls)
+            each is tensor and any(tensor in call.reads for call in calls)
             for node, calls in zip(
                 self._graph.nodes[start:end], self._row_calls[start:end], strict=True
             )
-            if tensor in node.inputs
+            for each in (*node.inputs, *node.outputs)
+            if self._storage[each].owner is owner
         )
 
     def _make(self, start: int, end: int, bands: tuple[int, ...], upward: bool) -> Stream | None:

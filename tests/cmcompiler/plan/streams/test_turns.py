@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from harness.examples import Example
-from harness.image_graphs import image_graphs, two_pools
+from harness.image_graphs import image_graphs, two_pools, viewed
 from harness.streamed import fed, streamed
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -73,6 +73,27 @@ def test_rows_are_there_when_they_are_read(example: Example, isa: Isa, upward: b
     for head, stream in zip(heads, streams, strict=True):
         stages = plan.steps[head + 1 : head + 1 + plan.steps[head].stages]
         assert replay(plan, stream, stages) == stream.turns
+
+
+@settings(max_examples=20)
+@given(image_graphs(), st.sampled_from(list(Isa)), st.booleans())
+def test_rows_of_a_view_are_there_when_they_are_read(
+    example: Example, isa: Isa, upward: bool
+) -> None:
+    plan, streams = streamed(viewed(example), isa, upward)
+    heads = [index for index, step in enumerate(plan.steps) if step.stages]
+    for head, stream in zip(heads, streams, strict=True):
+        stages = plan.steps[head + 1 : head + 1 + plan.steps[head].stages]
+        assert replay(plan, stream, stages) == stream.turns
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_rows_take_the_place_of_those_of_a_viewed_input(isa: Isa) -> None:
+    example = two_pools(keep=False)
+    known, (plain,) = streamed(example, isa)
+    viewing, (stream,) = streamed(viewed(example), isa)
+    assert viewing.arena_bytes == known.arena_bytes
+    assert stream.takeover is not None and stream.takeover == plain.takeover
 
 
 @settings(max_examples=40)
