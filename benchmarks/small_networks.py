@@ -17,9 +17,6 @@ NAMES = (
     *("short", "short_windows", "mixed", "nibbles", "many_nibbles"),
 )
 
-IN_TILES = "narrow_mobilenet"
-"""The network whose plans within small budgets show what kernels cost in tiles of columns."""
-
 Made = tuple[nn.Module, Tensor, list[Tensor]]
 """A module, an input, and inputs to calibrate with."""
 
@@ -73,6 +70,7 @@ def wide_groups() -> Made:
 
 
 def narrow_mobilenet() -> Made:
+    """Its plans within small budgets show what kernels cost in tiles of columns."""
     return _made((3, 144, 144), mobilenet_v2(weights=None, width_mult=0.35).features)
 
 

@@ -42,15 +42,6 @@ class Kind(Enum):
 
 
 MEMORY = (Kind.LOAD, Kind.STORE)
-CONTROL = (
-    Kind.BRANCH,
-    Kind.CALL,
-    Kind.BRANCH_REGISTER,
-    Kind.TABLE_BRANCH,
-    Kind.POP_PC,
-    Kind.LOAD_PC,
-    Kind.LOOP_END,
-)
 
 
 class Pipe(Enum):
@@ -123,11 +114,6 @@ class Instruction:
     @property
     def end(self) -> int:
         return self.address + self.size
-
-    @property
-    def is_control(self) -> bool:
-        """May continue elsewhere."""
-        return self.kind in CONTROL
 
     @property
     def base(self) -> tuple[str, ...]:

@@ -11,9 +11,6 @@ from collections.abc import Mapping
 from cmbuild.packaging.plain_text import LICENCE
 from cmcompiler.plan.record import PlanRecord
 
-SOURCE_FORMS = ("source", "arduino", "platformio")
-"""Packages that include the runtime."""
-
 _VERSION = "1.0.0"
 _URL = f"https://spdx.org/licenses/{LICENCE}.html"
 """Arduino's format requires a page: the only one that every package has is its licence's."""
@@ -46,9 +43,10 @@ _FLOAT = """\
 
 
 def laid_out(form: str, plan: PlanRecord, files: Mapping[str, bytes], cpu: str) -> dict[str, bytes]:
-    """The files of a source package in the layout of `form`, one of SOURCE_FORMS.
+    """The files of a source package in a layout.
 
     Args:
+        form: `source`, `arduino` or `platformio`.
         cpu: the core that it is made for.
     """
     if form == "source":

@@ -14,13 +14,6 @@ from cmbuild.hardware.rack.remote import SshHost, flash_there
 from cmbuild.hardware.registry import Flashing, NotFlashed, flashing
 from cmbuild.process import Processes
 
-TAGS = {
-    "flash": "name of the flash method",
-    "probe": "serial number of the board's debug probe",
-    "volume": "folder of its boot loader's volume",
-}
-"""Tags of a place that say how its board is flashed."""
-
 
 class NoBootLoader(Missing):
     template = "its boot loader's volume is not mounted at {volume}"

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cmbuild.pipeline.events import StepProgress, no_progress
-from cmbuild.pipeline.request import Sampling
-from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cmcompiler.frontend.vectors import Samples
 
 _MACS = 1_000_000_000
@@ -23,17 +18,7 @@ class MeasuredStage(ReferenceStage):
     asked to run on.
     """
 
-    def __init__(
-        self,
-        plan: PlanStage,
-        sampling: Sampling,
-        seed: int,
-        folder: Path,
-        progress: StepProgress = no_progress,
-    ) -> None:
-        super().__init__(plan, sampling, seed, folder, progress)
-        self.name = f"{plan.name}-float"
-        self.subject = f"{plan.source.name} against float"
+    endings = "-float", " against float"
 
     def _count(self, exported: Samples | None) -> int:
         from cmcompiler.frontend.outputs import MOST

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from cmbuild import text
 from cmbuild.cache.fingerprint import Value
@@ -41,6 +41,9 @@ class ReferenceStage(Stage):
     verb = "computed"
     shared = True
     travels = True
+    endings: ClassVar[tuple[str, str]] = "", ""
+    """Ends of the name and of the subject."""
+
     real: FloatStage | None = None
     """Outputs of the float model for the same samples, where those of the export do not do."""
 
@@ -59,8 +62,8 @@ class ReferenceStage(Stage):
             folder: of all references, in the cache.
             progress: shows how many samples have been computed.
         """
-        self.name = plan.name
-        self.subject = plan.source.name
+        self.name = plan.name + self.endings[0]
+        self.subject = plan.source.name + self.endings[1]
         self.after = (plan,)
         self.plan = plan
         self._sampling = sampling
@@ -122,7 +125,7 @@ class ReferenceStage(Stage):
 
     @property
     def is_exported(self) -> bool:
-        """Whether random samples were added to those of an export."""
+        """Whether the samples are those of an export, with random ones if more are asked for."""
         return not self._sampling.inputs and self.plan.source.export is not None
 
     @property
