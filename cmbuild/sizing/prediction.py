@@ -125,7 +125,9 @@ def _rows_alone(step: PlanStep, calls: int) -> Sequence[TileCalls]:
     are; none for others.
     """
     rows, arguments = step.rows[1] - step.rows[0], step.typed
-    if arguments is None or not 1 < rows == calls or not arguments.suits_more:
+    if not step.elements or arguments is None:
+        return ()
+    if not 1 < rows == calls or not arguments.suits_more:
         return ()
     return [TileCalls(arguments, rows, 1, step.elements // rows, step.macs // rows)]
 

@@ -1,33 +1,19 @@
-"""Rough costs of kernels and of the interpreter of streams; fitted to runs of the zoo."""
+"""Rough costs of kernels and of the interpreter of streams, by instruction set: rates.json."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.weight_orders import SHALLOW_DEPTH
 
-TURN = 45
-"""Instructions of the interpreter of stages for a turn."""
-
-WAIT = 130
-"""Instructions of the interpreter for a row from outside or one that goes there."""
-
-BAND = 95
-"""Instructions of a kernel around its inner loops."""
-
-STRIPS = 65
-"""Instructions of a convolution over strips around its inner loops."""
-
-MOVED = 275
-"""Instructions of the kernel and the interpreter where arguments move along."""
-
-ACCUMULATED = 10
-"""Instructions of a sum or an extreme of rows, for each band that adds to it."""
-
-PIXEL = 220
-"""Instructions of a depthwise convolution around a row of a single pixel."""
+FITTED = Path(__file__).with_name("rates.json")
+"""The table, which benchmarks/rates.py fits to instructions of calls and of turns."""
 
 LANES = 16
 """Channels whose rows a depthwise convolution with Helium interleaves at once."""
@@ -74,6 +60,14 @@ class Rates:
         alone: part of one that a row alone takes more than as one of those that its kernel suits,
             with strides of 1 and 2.
         other: the same if another kernel makes rows alone, besides more portions.
+        turn: of the interpreter of stages.
+        wait: of the interpreter, for a row from outside or one that goes there.
+        band: of a kernel around its inner loops.
+        strips: of a convolution over strips around its inner loops.
+        moved: of the kernel and the interpreter where arguments move along.
+        accumulated: of a sum or an extreme of rows, for each output of a band that adds to it.
+        pixel: of a depthwise convolution around a row of a single pixel.
+        tiled: of the interpreter and of a kernel around its inner loops, for a call of a run.
     """
 
     product: float
@@ -89,8 +83,8 @@ class Rates:
     deep: Product
     shallow: Product
     split: float
-    strip: float = 0
-    copied: float = 0
+    strip: float
+    copied: float
     spare: float
     three: float
     portion: float
@@ -98,6 +92,21 @@ class Rates:
     filling: float
     alone: tuple[float, float]
     other: float
+    turn: float
+    wait: float
+    band: float
+    strips: float
+    moved: float
+    accumulated: float
+    pixel: float
+    tiled: float
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Rates:
+        """Those of an instruction set in rates.json."""
+        deep, shallow = (Product(**table[name]) for name in ("deep", "shallow"))
+        first, second = table["alone"]
+        return cls(**{**table, "deep": deep, "shallow": shallow, "alone": (first, second)})
 
     def prices(self, arguments: Arguments) -> Work:
         """Instructions of one of each that calls with such arguments do."""
@@ -117,76 +126,10 @@ class Rates:
         )
 
 
-_SCALAR = Product(call=280, column=0, batch=1500)
-_DSP = Product(call=200, column=0, batch=210)
+def read_rates() -> dict[Isa, Rates]:
+    """The table."""
+    table = json.loads(FITTED.read_bytes())
+    return {isa: Rates.of(table["rates"][isa.label]) for isa in Isa}
 
-RATES = {
-    Isa.SCALAR: Rates(
-        product=3.5,
-        output=100,
-        vector=3.5,
-        gathered=2.9,
-        segment=150,
-        tap=12,
-        line=0,
-        strided=1,
-        pooled=8,
-        byte=10,
-        deep=_SCALAR,
-        shallow=_SCALAR,
-        split=0,
-        spare=0,
-        three=0,
-        portion=0,
-        share=0,
-        filling=0,
-        alone=(1, 0.25),
-        other=0,
-    ),
-    Isa.DSP: Rates(
-        product=0.91,
-        output=8.5,
-        vector=1.4,
-        gathered=0.5,
-        segment=30,
-        tap=2.2,
-        line=20,
-        strided=1.45,
-        pooled=2,
-        byte=3,
-        deep=_DSP,
-        shallow=_DSP,
-        split=0,
-        spare=1,
-        three=0.28,
-        portion=400,
-        share=62,
-        filling=0,
-        alone=(0.51, 0.3),
-        other=0,
-    ),
-    Isa.MVE: Rates(
-        product=0.116,
-        output=2.6,
-        vector=0.14,
-        gathered=0.25,
-        segment=7,
-        tap=0.4,
-        line=22,
-        strided=2,
-        pooled=0.45,
-        byte=1.2,
-        deep=Product(call=290, column=5.3, batch=65),
-        shallow=Product(call=270, column=13, batch=115),
-        split=180,
-        strip=45,
-        copied=4.5,
-        spare=0.11,
-        three=0,
-        portion=320,
-        share=24,
-        filling=0.3,
-        alone=(1.05, 0.25),
-        other=0.15,
-    ),
-}
+
+RATES = read_rates()

@@ -14,10 +14,7 @@ from cmcompiler.ops.support.product_arguments import PixelArguments
 from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.runs.tiling import pixels_made, rows_made
 from cmcompiler.plan.streams.costs.effort import effort
-from cmcompiler.plan.streams.costs.rates import RATES, TURN
-
-TILED = 300
-"""Instructions of the interpreter and of a kernel around its inner loops, for a call of a run."""
+from cmcompiler.plan.streams.costs.rates import RATES
 
 
 def tiling_cost(run: Run, calls: Sequence[KernelCall], isa: Isa) -> float:
@@ -28,7 +25,7 @@ def tiling_cost(run: Run, calls: Sequence[KernelCall], isa: Isa) -> float:
     """
     turns = -(-run.tiling.sizes[-1][0] // run.band)
     parts = (_of_part(run, part, call, isa) for part, call in enumerate(calls))
-    return turns * TURN + sum(parts)
+    return turns * RATES[isa].turn + sum(parts)
 
 
 def _of_part(run: Run, index: int, call: KernelCall, isa: Isa) -> float:
@@ -39,7 +36,7 @@ def _of_part(run: Run, index: int, call: KernelCall, isa: Isa) -> float:
     rows, at_once = rows_made(tiling, image) * len(tiling.tiles), tiling.heights[image]
     arguments, rates = call.typed, RATES[isa]
     own = effort(part, [call], isa)
-    cost = own * (made - 1) + turns * TILED
+    cost = own * (made - 1) + turns * rates.tiled
     if arguments is None:
         return cost
     prices, channels = rates.prices(arguments), part.outputs[0].shape[3]

@@ -18,18 +18,7 @@ from cmcompiler.ops.support.weight_orders import SHALLOW_DEPTH
 from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.streams.costs.effort import effort
 from cmcompiler.plan.streams.costs.growth import Growth
-from cmcompiler.plan.streams.costs.rates import (
-    ACCUMULATED,
-    BAND,
-    LANES,
-    MOVED,
-    PIXEL,
-    RATES,
-    ROUND,
-    STRIPS,
-    TURN,
-    WAIT,
-)
+from cmcompiler.plan.streams.costs.rates import LANES, RATES, ROUND
 from cmcompiler.plan.streams.costs.runs import tiling_cost
 
 
@@ -76,18 +65,19 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
         rings: rows of the rings that it reads from and writes to; 0 for whole images.
     """
     first, last = call.call.rows
-    rows = last - first
+    rows, rates = last - first, RATES[isa]
     if call.call.kernel in OUTSIDE:
-        return Surcharge(rows * WAIT, None, {})
+        return Surcharge(rows * rates.wait, None, {})
     turns = -(-rows // call.band)
     if call.tiled:
         assert isinstance(node.op, Run)
         calls = [tiled.call for tiled in call.tiled]
         return Surcharge(tiling_cost(node.op, calls, isa), None, {})
-    arguments, rates = call.call.typed, RATES[isa]
+    arguments = call.call.typed
     growth = Growth.of(node, call.call, isa, call.band)
     if isinstance(arguments, StripArguments):
-        return Surcharge(turns * (TURN + STRIPS), growth, _heights(rows, call.band, (0, rings[1])))
+        heights = _heights(rows, call.band, (0, rings[1]))
+        return Surcharge(turns * (rates.turn + rates.strips), growth, heights)
     if not isinstance(arguments, PatchArguments | PixelArguments):
         return _of_rows(node, call, isa, rows, growth)
     width, channels = arguments.output.width, arguments.output.channels
@@ -96,7 +86,7 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     depth = node.op.macs // (pixels * channels)
     spare = sum(n * _spare(height * width, depth, isa) for height, n in heights.items())
     spare = max(0, spare - _spare(rows * width, depth, isa))
-    fixed = turns * TURN + spare * rates.spare * node.op.macs / pixels
+    fixed = turns * rates.turn + spare * rates.spare * node.op.macs / pixels
     if isa is Isa.MVE and depth <= SHALLOW_DEPTH:
         rests = sum(n * _has_rest(height * width) for height, n in heights.items())
         rest = rates.shallow.call + channels * rates.shallow.column
@@ -110,12 +100,13 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
 
 def _of_rows(node: Node, call: RowCall, isa: Isa, rows: int, growth: Growth | None) -> Surcharge:
     """Surcharge of a kernel that takes rows one by one, unlike products of rows or patches."""
+    rates = RATES[isa]
     kinds = {type(word) for _, word in call.call.arguments}
     moves, turns = RowAddress in kinds, -(-rows // call.band)
     calls = rows if moves and RowCount not in kinds else turns
-    fixed: float = turns * TURN + (calls * MOVED if moves else (turns - 1) * BAND)
+    fixed = turns * rates.turn + (calls * rates.moved if moves else (turns - 1) * rates.band)
     if call.accumulates:
-        fixed += turns * node.outputs[0].numel * ACCUMULATED
+        fixed += turns * node.outputs[0].numel * rates.accumulated
     arguments = call.call.typed
     if isinstance(arguments, DepthwiseArguments):
         fixed += _of_depthwise(node, call, isa, rows, arguments)
@@ -127,7 +118,7 @@ def _of_depthwise(
 ) -> float:
     """Instructions more of a depthwise convolution for bands that its kernel does not suit."""
     rates, band = RATES[isa], arguments.band
-    fixed: float = rows * PIXEL if arguments.output.width == 1 else 0
+    fixed: float = rows * rates.pixel if arguments.output.width == 1 else 0
     if call.is_alone:
         # A portion of a row instead of one of two.
         portion = Work(portions=1, columns=arguments.output.channels).at(rates.prices(arguments))
