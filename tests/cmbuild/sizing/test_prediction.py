@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from harness.examples import single
 from harness.predictions import RUNS, differences, work_of
 
 from cmbuild.catalog import find_board
-from cmbuild.sizing.prediction import known_costs, predict, work_by_kernel
+from cmbuild.sizing.prediction import known_costs, predict, work_by_kernel, work_of_steps
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
@@ -32,12 +34,12 @@ def test_recorded_runs_are_predicted_within_the_error_that_is_told(cpu: str) -> 
     assert costs.error_percent - 1 < max(errors) <= costs.error_percent
 
 
-def convolution(width: int, channels: int) -> Graph:
-    """Of 5 rows of pixels from 3×3 windows, padded by one pixel, to 3 channels."""
+def convolution(width: int, channels: int, side: int = 3) -> Graph:
+    """Of 5 rows of pixels from square windows, padded as much as keeps the size, to 3 channels."""
     op = Conv2d(
-        np.ones((3, 3, 3, channels), np.int8),
+        np.ones((3, side, side, channels), np.int8),
         np.zeros(3, np.int32),
-        Window((3, 3), padding=(1, 1)),
+        Window((side, side), padding=(side // 2, side // 2)),
         0,
         Requantize.checked([1 << 30] * 3, [-8] * 3, 3, zero_point=0, minimum=-128, maximum=127),
         (1, 5, width, 3),
@@ -85,3 +87,17 @@ def test_milliseconds_are_those_of_the_boards_clock() -> None:
 def test_what_is_not_known_is_not_predicted(board: str, isa: str, kernel: str) -> None:
     assert predict(find_board(board), isa, {kernel: Work(filled=1.0, outputs=1.0)}) is None
     assert predict(find_board(board), isa, {}) is None
+
+
+def test_rows_alone_of_a_step_that_computes_a_part_of_its_node() -> None:
+    """Only the last step of a node has elements; those before it are calls."""
+    (step,) = make_plan(convolution(2, 4, 1), Isa.DSP, PlanOptions(streams=False)).steps
+    assert step.typed is not None and step.typed.suits_more
+    rows = step.rows[1]
+    stream = replace(step, kernel="stream", form=None, stages=1, turns=(0,) * rows, elements=0)
+    plan = make_plan(convolution(2, 4, 1), Isa.DSP)
+    alone, part = (
+        work_of_steps(replace(plan, steps=(stream, replace(step, elements=count))))[1]
+        for count in (step.elements, 0)
+    )
+    assert alone[0] == f"{part[0]}_tiled" and part[1] == Work(calls=rows)
