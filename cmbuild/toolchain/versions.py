@@ -41,5 +41,5 @@ def _commit() -> str | None:
     root, git = checkout(), tools.find("git")
     if root is None or git is None or not (root / ".git").exists():
         return None
-    status, output = tools.ask(git, "-C", root, "describe", "--always", "--dirty")
+    status, output = tools.ask(git, "-C", root, "describe", "--always", "--dirty", "--exclude=*")
     return output.strip() if status == 0 else None
