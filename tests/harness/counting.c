@@ -14,6 +14,7 @@
 #include "cmrt/norm.h"
 #include "cmrt/normalization.h"
 #include "cmrt/softmax.h"
+#include "cmrt/sum_groups.h"
 
 /* `cmrt/pool.h` has another struct of this name. */
 #define cm_windows cm_pool_windows_of
@@ -124,6 +125,7 @@ static void depthwise(const struct cm_depthwise *d)
         depthwise(d);                                                                                        \
     }
 DEPTHWISE(s8)
+DEPTHWISE(affine_s8)
 DEPTHWISE(shared_s8)
 DEPTHWISE(5x5_s8)
 DEPTHWISE(3x3_s8)
@@ -181,6 +183,18 @@ void cm_isa_add_rows_s8(const int8_t *rows, int32_t count, int32_t length, int32
 {
     (void)rows, (void)sums;
     counts.taps += (int64_t)count * length;
+}
+
+void cm_isa_sum_groups_s8(const int8_t *in, int32_t groups, int32_t members, int32_t *sums)
+{
+    (void)in, (void)sums;
+    counts.taps += (int64_t)groups * members;
+}
+
+void cm_isa_scale_sums_s8(const struct cm_sum_scale *scale, const int32_t *sums, int8_t *out, int32_t count)
+{
+    (void)scale, (void)sums, (void)out;
+    counts.outputs += count;
 }
 
 void cm_isa_extreme_rows_s8(const int8_t *rows, int32_t count, int32_t length, int32_t flip, int8_t *extremes)
