@@ -19,10 +19,8 @@ enum { ROWS = 4, FEWER_ROWS = 3, DEPTHS = 4 };
 /* Times four depths in each loop, and bytes of code for these. */
 enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
 
-/* What paired columns add for each unit of a row's sum: one of them is plus 128, or else plus this. */
-#ifndef COLUMN_TERM
+/* What paired columns add for each unit of a row's sum: one of them is plus 128. */
 #define COLUMN_TERM 128U
-#endif
 
 /* Of both columns, before their weights: what sums begin with. */
 struct starts {
@@ -87,14 +85,13 @@ struct strip {
     "ldr r11, [sp, #12]\n" \
     "ldr r9, [sp, #20]\n"
 
-/* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. PART_SECOND
-   parts the rows' sums of the second column. */
-#define OUTPUT_FOUR(PART_COLUMNS, PART_SECOND) \
+/* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. */
+#define OUTPUT_FOUR(PART_COLUMNS) \
     PART_COLUMNS \
     LOAD_RESCALE \
     "bhi.w 4f\n" \
     PART("r0", "r1") SCALE("r1", "r8") PART("r2", "r3") SCALE("r3", "r8") \
-    PART_SECOND("r4", "r5") SCALE("r5", "r11") PART_SECOND("r6", "r7") SCALE("r7", "r11") \
+    PART("r4", "r5") SCALE("r5", "r11") PART("r6", "r7") SCALE("r7", "r11") \
     SCALE("r0", "r8") SCALE("r2", "r8") SCALE("r4", "r11") SCALE("r6", "r11") \
     "3:\n" \
     SHIFT("r0", "r9") SHIFT("r1", "r9") SHIFT("r2", "r9") SATURATE("r0") SHIFT("r3", "r9") SATURATE("r1") \
@@ -111,7 +108,7 @@ struct strip {
     NEXT \
     "4:\n" \
     PART("r0", "r1") SCALE("r1", "r8") PART("r2", "r3") SCALE("r3", "r8") AWAY_FROM_ZERO("r1") \
-    PART_SECOND("r4", "r5") SCALE("r5", "r11") AWAY_FROM_ZERO("r3") PART_SECOND("r6", "r7") SCALE("r7", "r11") \
+    PART("r4", "r5") SCALE("r5", "r11") AWAY_FROM_ZERO("r3") PART("r6", "r7") SCALE("r7", "r11") \
     AWAY_FROM_ZERO("r5") SCALE("r0", "r8") AWAY_FROM_ZERO("r7") SCALE("r2", "r8") AWAY_FROM_ZERO("r0") \
     SCALE("r4", "r11") AWAY_FROM_ZERO("r2") SCALE("r6", "r11") AWAY_FROM_ZERO("r4") AWAY_FROM_ZERO("r6") \
     "b.w 3b\n"

@@ -7,21 +7,14 @@
 
    Rescaling is requantize_s64 for sums of 32 bits: SMULWB is (sum * multiplier) >> 16, SMMULR by a power of
    two the rest of the shift and its rounding. */
-#include "cmrt/assembly.h"
-#include "cmrt/isa.h"
 #include "cmrt/short_output.h"
+#include "two_by_four.h"
 
 #include <arm_acle.h>
 #include <stdbool.h>
 #include <string.h>
 
-enum {
-    ROWS = 2,
-    COLUMNS = 4,
-    TURN = 16,     /* words of a row in each turn of the loop */
-    CODE = 56,     /* bytes of the instructions for one */
-    ROW_CODE = 72, /* for two of one row */
-};
+enum { ROW_CODE = 72 }; /* bytes of the instructions for two words of one row */
 
 /* Starts of the sums of four columns, before their weights. */
 struct starts {
@@ -35,30 +28,10 @@ struct rescale {
     int32_t factor[COLUMNS]; /* 2^(33 - shift to the right) */
 };
 
-/* Operands of the assembly. */
-struct strip {
-    const uint32_t *rows; /* what the sums of both rows begin with, then words of both in turn */
-    uintptr_t rows_end;
-    int32_t entry; /* entry point, in bytes from the loop's start */
-    int16_t *out;
-    int32_t out_stride; /* of one row: whether its words are odd in number */
-    const uint8_t *weights_end;
-    const uint8_t *weights;
-    int32_t is_rectified; /* outputs below 0 become 0 */
-};
-typedef void strip_function(const struct strip *strip);
-strip_function cm_dsp_multiply_short, cm_dsp_multiply_short_row;
-
 /* clang-format off */
-#define ADD(sum, row, weights) "smlad " sum ", " row ", " weights ", " sum "\n"
-
 /* Two depths of both rows, r8 and r9, and four columns, r10 and r11. */
 #if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
-/* A Cortex-M7 issues a load or SXTB16 beside each product: the next operands are loaded here. */
-#define PRELOAD \
-    "ldr r10, [r12]\n" \
-    "ldr r8, [lr]\n" \
-    "ldr r9, [lr, #4]\n"
+#define PRELOAD LOAD_NEXT
 
 #define TWO_DEPTHS \
     ADD("r0", "r8", "r10") \
@@ -131,95 +104,77 @@ strip_function cm_dsp_multiply_short, cm_dsp_multiply_short_row;
     ADD("r7", "r9", "r11") ADD("r6", "r8", "r11") ADD("r3", "r9", "r10") ADD("r2", "r8", "r10")
 #endif
 
-#define FOUR_TIMES(text) text text text text
 #define PART(both, second) "sub " both ", " both ", " second ", lsl #8\n"
 #define SCALE(sum, half, multipliers) "smulw" half " " sum ", " sum ", " multipliers "\n"
 #define SHIFT(sum, factor) "smmulr " sum ", " sum ", " factor "\n"
 #define SATURATE(sum) "ssat " sum ", #16, " sum "\n"
-#define RECTIFY(pair) "usat16ne " pair ", #15, " pair "\n"
+#define RECTIFY(pair) "usat16hi " pair ", #15, " pair "\n"
 #define JOIN(low, high) "pkhbt " low ", " low ", " high ", lsl #16\n"
 
-/* On the stack: rows, their end, the entry point, out, its stride, the end of the weights, is_rectified. */
-#define ENTER \
-    "push {r4-r11, lr}\n" \
-    "sub sp, #28\n" \
-    "ldm r0!, {r1-r6}\n" \
-    "ldrd r12, r7, [r0]\n" \
-    "str r7, [sp, #24]\n" \
-    "adr.w r7, 2f\n" \
-    "add r3, r7\n" \
-    "adds r3, #1\n" \
-    "stm sp, {r1-r6}\n"
+/* The first word of each row. */
+#define START \
+    "ldr r2, [r12, #4]\n" \
+    "ldr r4, [r12, #8]\n" \
+    "ldr r6, [r12, #12]\n" \
+    "ldr r10, [r12, #16]\n" \
+    "ldr r11, [r12, #20]\n" \
+    "ldr r1, [r12], #24\n" \
+    "ldr r5, [lr, #-4]\n" \
+    "ldr r3, [lr, #-8]\n" \
+    "ldr r9, [lr, #4]\n" \
+    "ldr r8, [lr], #8\n" \
+    "add r0, r3, r1\n" \
+    "add r1, r5, r1\n" \
+    "add r5, r5, r4\n" \
+    "add r4, r3, r4\n" \
+    ADD("r1", "r9", "r10") ADD("r0", "r8", "r10") ADD("r5", "r9", "r11") ADD("r4", "r8", "r11") \
+    "sxtb16 r10, r10, ror #8\n" \
+    "sxtb16 r11, r11, ror #8\n" \
+    "smlad r3, r9, r10, r2\n" "smlad r2, r8, r10, r2\n" \
+    "smlad r7, r9, r11, r6\n" "smlad r6, r8, r11, r6\n" \
+    PRELOAD
+
+/* Any result; or those below 0 become 0. */
+#define OUTPUT \
+    "ldr r8, [r12, #4]\n" \
+    "ldr r9, [r12, #8]\n" \
+    "ldr r10, [r12, #12]\n" \
+    "ldr lr, [r12], #24\n" \
+    PART("r0", "r2") PART("r1", "r3") \
+    SCALE("r2", "t", "lr") PART("r4", "r6") SCALE("r0", "b", "lr") PART("r5", "r7") \
+    SCALE("r3", "t", "lr") SCALE("r1", "b", "lr") \
+    SCALE("r4", "b", "r8") SCALE("r5", "b", "r8") SCALE("r6", "t", "r8") SCALE("r7", "t", "r8") \
+    "ldr r8, [r12, #-8]\n" \
+    "ldr lr, [r12, #-4]\n" \
+    "ldr r11, [sp, #12]\n" \
+    SHIFT("r0", "r9") SHIFT("r1", "r9") SHIFT("r2", "r10") SATURATE("r0") SHIFT("r3", "r10") SATURATE("r1") \
+    SHIFT("r4", "r8") SATURATE("r2") SHIFT("r5", "r8") SATURATE("r3") \
+    SHIFT("r6", "lr") JOIN("r0", "r2") SHIFT("r7", "lr") JOIN("r1", "r3") \
+    "ldr r9, [sp, #16]\n" \
+    "ldr r10, [sp, #20]\n" \
+    SATURATE("r4") SATURATE("r5") SATURATE("r6") SATURATE("r7") \
+    "add r9, r11\n" \
+    JOIN("r4", "r6") JOIN("r5", "r7") \
+    "itttt hi\n" \
+    RECTIFY("r0") RECTIFY("r1") RECTIFY("r4") RECTIFY("r5") \
+    "str r0, [r11], #4\n" \
+    "str r1, [r9]\n" \
+    "str r4, [r11], #4\n" \
+    "str r5, [r9, #4]\n" \
+    "str r11, [sp, #12]\n"
 
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-__asm(CM_ASM_FUNCTION(cm_dsp_multiply_short)
-    ENTER
-    ".p2align 2\n"
-    "1:\n"
-    "ldr lr, [sp]\n"
-    "ldr r2, [r12, #4]\n"
-    "ldr r5, [r12, #8]\n"
-    "ldr r6, [r12, #12]\n"
-    "ldr r1, [lr, #4]\n"
-    "ldr r4, [lr], #8\n"
-    "ldr r3, [r12], #16\n"
-    "adds r0, r4, r3\n"
-    "adds r3, r1, r3\n"
-    "mov r7, r6\n"
-    "adds r4, r4, r5\n"
-    "adds r5, r1, r5\n"
-    "mov r1, r3\n"
-    "mov r3, r2\n"
-    PRELOAD
-    "ldr pc, [sp, #8]\n"
-    ".p2align 2\n"
-    "2:\n"
-    FOUR_TIMES(FOUR_TIMES(TWO_DEPTHS))
-    "ldr r11, [sp, #4]\n"
-    "cmp lr, r11\n"
-    "blo.w 2b\n"
-    PART("r0", "r2")
-    "ldr r8, [r12, #4]\n"
-    "ldr r9, [r12, #8]\n"
-    "ldr r10, [r12, #12]\n"
-    "ldr lr, [r12], #24\n"
-    PART("r1", "r3") PART("r4", "r6") PART("r5", "r7")
-    SCALE("r0", "b", "lr") SCALE("r2", "t", "lr") SCALE("r4", "b", "r8") SCALE("r6", "t", "r8")
-    SCALE("r1", "b", "lr") SCALE("r3", "t", "lr") SCALE("r5", "b", "r8") SCALE("r7", "t", "r8")
-    "ldr r8, [r12, #-8]\n"
-    "ldr lr, [r12, #-4]\n"
-    "ldr r11, [sp, #12]\n"
-    SHIFT("r0", "r9") SHIFT("r1", "r9") SHIFT("r2", "r10") SHIFT("r3", "r10")
-    SHIFT("r4", "r8") SHIFT("r5", "r8") SHIFT("r6", "lr") SHIFT("r7", "lr")
-    "ldr r9, [sp, #16]\n"
-    "ldr r10, [sp, #20]\n"
-    SATURATE("r0") SATURATE("r2") SATURATE("r4") SATURATE("r6")
-    SATURATE("r1") SATURATE("r3") SATURATE("r5") SATURATE("r7")
-    JOIN("r0", "r2") JOIN("r4", "r6") JOIN("r1", "r3") JOIN("r5", "r7")
-    "ldr r2, [sp, #24]\n"
-    "add r9, r11\n"
-    "cmp r2, #0\n"
-    "itttt ne\n"
-    RECTIFY("r0") RECTIFY("r4") RECTIFY("r1") RECTIFY("r5")
-    "str r0, [r11], #4\n"
-    "str r4, [r11], #4\n"
-    "str r1, [r9]\n"
-    "str r5, [r9, #4]\n"
-    "str r11, [sp, #12]\n"
-    "cmp r12, r10\n"
-    "bne.w 1b\n"
-    "add sp, #28\n"
-    "pop {r4-r11, pc}\n"
-    CM_ASM_END);
+STRIP_FUNCTION(cm_dsp_multiply_short, START, TWO_DEPTHS, OUTPUT, "");
 
-/* The same for one row, four depths at a time after one word of an odd number. */
+/* The same for one row, four depths at a time after one word of an odd number, which the stride tells. */
+strip_function cm_dsp_multiply_short_row;
 __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short_row)
-    ENTER
+    ENTER_STRIP
     "1:\n"
     "ldr lr, [sp]\n"
     "ldr r5, [sp, #16]\n"
     "ldm r12!, {r0-r3}\n"
-    "ldr r4, [lr], #4\n"
+    "ldr r4, [lr, #-4]\n"
     "add r0, r4\n"
     "add r2, r4\n"
     "cbz r5, 3f\n"
@@ -242,15 +197,13 @@ __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short_row)
     "ldm r12!, {r4-r9}\n"
     PART("r0", "r1") PART("r2", "r3")
     "ldr r11, [sp, #12]\n"
-    "ldr r10, [sp, #24]\n"
+    "ldr r10, [sp, #20]\n"
     SCALE("r0", "b", "r4") SCALE("r1", "t", "r4") SCALE("r2", "b", "r5") SCALE("r3", "t", "r5")
     SHIFT("r0", "r6") SHIFT("r1", "r7") SHIFT("r2", "r8") SHIFT("r3", "r9")
     SATURATE("r0") SATURATE("r1") SATURATE("r2") SATURATE("r3")
     JOIN("r0", "r1") JOIN("r2", "r3")
-    "cmp r10, #0\n"
-    "itt ne\n"
+    "itt hi\n"
     RECTIFY("r0") RECTIFY("r2")
-    "ldr r10, [sp, #20]\n"
     "str r0, [r11], #4\n"
     "str r2, [r11], #4\n"
     "str r11, [sp, #12]\n"
@@ -259,6 +212,56 @@ __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short_row)
     "add sp, #28\n"
     "pop {r4-r11, pc}\n"
     CM_ASM_END);
+
+/* Two words of two rows, as they come and as they go. */
+#define PACK_TWO \
+    "ldr r4, [r1], #4\n" \
+    "ldr r5, [r2], #4\n" \
+    "ldr r6, [r1], #4\n" \
+    "ldr r7, [r2], #4\n" \
+    ADD("r8", "r4", "r10") ADD("r9", "r5", "r10") ADD("r8", "r6", "r10") ADD("r9", "r7", "r10") \
+    "str r4, [r0], #4\n" \
+    "str r5, [r0], #4\n" \
+    "str r6, [r0], #4\n" \
+    "str r7, [r0], #4\n"
+
+/* So many words of two rows in turn; what follows an odd number does not matter. Takes 128 times the sums of rows off two numbers. */
+void cm_dsp_pack_two(uint32_t *out, const int8_t *row, int32_t stride, int32_t words, uint32_t *starts);
+__asm(CM_ASM_FUNCTION(cm_dsp_pack_two)
+      "push {r4-r11, lr}\n"
+      "ldr r11, [sp, #36]\n"
+      "add r2, r1\n"
+      "mov r8, #0\n"
+      "mov r9, #0\n"
+      "mov r10, #0x00010001\n"
+      "lsrs r3, r3, #1\n"
+      "bcc 1f\n"
+      "ldr r4, [r1], #4\n"
+      "ldr r5, [r2], #4\n"
+      ADD("r8", "r4", "r10") ADD("r9", "r5", "r10")
+      "str r4, [r0], #4\n"
+      "str r5, [r0], #4\n"
+      "1:\n"
+      "lsrs r3, r3, #1\n"
+      "bcc 2f\n"
+      "adds r3, #1\n"
+      "b 4f\n"
+      "2:\n"
+      "beq 5f\n"
+      ".p2align 2\n"
+      "3:\n"
+      PACK_TWO
+      "4:\n"
+      PACK_TWO
+      "subs r3, #1\n"
+      "bne 3b\n"
+      "5:\n"
+      "ldrd r4, r5, [r11]\n"
+      "sub r4, r4, r8, lsl #7\n"
+      "sub r5, r5, r9, lsl #7\n"
+      "strd r4, r5, [r11]\n"
+      "pop {r4-r11, pc}\n"
+      CM_ASM_END);
 /* clang-format on */
 
 static uint32_t load_pair(const int16_t *from)
@@ -268,64 +271,18 @@ static uint32_t load_pair(const int16_t *from)
     return pair;
 }
 
-/* Words of two rows in turn, after -128 times their sums. */
-static void pack_rows(uint32_t *out, const int16_t *first, const int16_t *second, int32_t depth)
-{
-    const int16x2_t ones = 0x10001;
-    int32_t sum = 0, next_sum = 0;
-    uint32_t *words = out + ROWS;
-    int32_t k = 0;
-    for (; k + 4 <= depth; k += 4) {
-        uint32_t a = load_pair(first + k), b = load_pair(second + k);
-        uint32_t c = load_pair(first + k + 2), d = load_pair(second + k + 2);
-        sum = __smlad((int16x2_t)a, ones, sum);
-        next_sum = __smlad((int16x2_t)b, ones, next_sum);
-        sum = __smlad((int16x2_t)c, ones, sum);
-        next_sum = __smlad((int16x2_t)d, ones, next_sum);
-        words[0] = a;
-        words[1] = b;
-        words[2] = c;
-        words[3] = d;
-        words += 4;
-    }
-    for (; k < depth; k += 2) {
-        bool is_whole = k + 1 < depth;
-        uint32_t a = is_whole ? load_pair(first + k) : (uint16_t)first[k];
-        uint32_t b = is_whole ? load_pair(second + k) : (uint16_t)second[k];
-        sum = __smlad((int16x2_t)a, ones, sum);
-        next_sum = __smlad((int16x2_t)b, ones, next_sum);
-        *words++ = a;
-        *words++ = b;
-    }
-    out[0] = 0U - 128U * (uint32_t)sum;
-    out[1] = 0U - 128U * (uint32_t)next_sum;
-}
-
 /* Words of a row, after -128 times its sum. */
-static void pack_row(uint32_t *out, const int16_t *row, int32_t depth)
+static void pack_row(uint32_t *out, const int16_t *row, int32_t words)
 {
     const int16x2_t ones = 0x10001;
     int32_t sum = 0;
-    uint32_t *words = out + 1;
-    int32_t k = 0;
-    for (; k + 8 <= depth; k += 8, words += 4) {
-        uint32_t a = load_pair(row + k), b = load_pair(row + k + 2);
-        uint32_t c = load_pair(row + k + 4), d = load_pair(row + k + 6);
-        sum = __smlad((int16x2_t)a, ones, sum);
-        sum = __smlad((int16x2_t)b, ones, sum);
-        sum = __smlad((int16x2_t)c, ones, sum);
-        sum = __smlad((int16x2_t)d, ones, sum);
-        words[0] = a;
-        words[1] = b;
-        words[2] = c;
-        words[3] = d;
-    }
-    for (; k < depth; k += 2) {
-        uint32_t word = k + 1 < depth ? load_pair(row + k) : (uint16_t)row[k];
+    uint32_t *const terms = out++;
+    for (const int16_t *end = row + 2 * words; row < end; row += 2) {
+        uint32_t word = load_pair(row);
         sum = __smlad((int16x2_t)word, ones, sum);
-        *words++ = word;
+        *out++ = word;
     }
-    *out = 0U - 128U * (uint32_t)sum;
+    *terms = 0U - 128U * (uint32_t)sum;
 }
 
 /* Outputs within other bounds than those of int16, in place. */
@@ -335,85 +292,74 @@ static void clamp(const struct cm_short_range *range, int16_t *out, int32_t coun
         out[i] = (int16_t)cm_clamp(out[i], range->minimum, range->maximum);
 }
 
+/* The columns of a row or two in the workspace that are no block of four. */
+static __attribute__((noinline)) void multiply_rest(const struct strip *whole, strip_function *run,
+                                                    const struct cm_gemm *gemm, int32_t block)
+{
+    const int32_t columns = gemm->columns / (int32_t)sizeof(int16_t), rest = columns % COLUMNS;
+    int16_t results[ROWS][COLUMNS], *const out = (int16_t *)(void *)gemm->out + columns - rest;
+    struct strip strip = *whole;
+    const bool is_pair = run == cm_dsp_multiply_short;
+    strip.out = results;
+    if (is_pair)
+        strip.out_stride = sizeof results[0];
+    strip.weights = whole->weights_end;
+    strip.weights_end = strip.weights + block;
+    run(&strip);
+    memcpy(out, results[0], (size_t)rest * sizeof *out);
+    if (is_pair)
+        memcpy((int8_t *)out + gemm->out_stride, results[1], (size_t)rest * sizeof *out);
+}
+
 /* All columns of a row or two in the workspace. */
-static void multiply(struct strip *strip, strip_function *run, const struct cm_gemm *gemm, int32_t words)
+static inline void multiply(struct strip *strip, strip_function *run, const struct cm_gemm *gemm,
+                            int32_t block)
 {
-    const int32_t columns = gemm->columns / (int32_t)sizeof(int16_t);
-    const int32_t whole = columns / COLUMNS, rest = columns % COLUMNS, stride = strip->out_stride;
-    const size_t block =
-        sizeof(struct starts) + (size_t)words * COLUMNS * sizeof(int16_t) + sizeof(struct rescale);
-    const uint8_t *const weights = (const uint8_t *)gemm->weights + sizeof(struct cm_short_range);
-    const uint8_t *const last = weights + (size_t)whole * block;
-    const int32_t is_pair = run == cm_dsp_multiply_short;
-    int16_t *first = (int16_t *)(void *)gemm->out;
-    int16_t *second = (int16_t *)(void *)(gemm->out + is_pair * stride);
-    if (whole > 0) {
-        strip->out = first;
-        strip->weights = weights;
-        strip->weights_end = last;
+    strip->out = gemm->out;
+    if (strip->weights != strip->weights_end)
         run(strip);
-    }
-    if (rest > 0) {
-        int16_t results[ROWS][COLUMNS];
-        strip->out = results[0];
-        if (is_pair != 0)
-            strip->out_stride = sizeof results[0];
-        strip->weights = last;
-        strip->weights_end = last + block;
-        run(strip);
-        memcpy(first + whole * COLUMNS, results[0], (size_t)rest * sizeof *first);
-        if (is_pair != 0)
-            memcpy(second + whole * COLUMNS, results[1], (size_t)rest * sizeof *second);
-    }
+    if (gemm->columns % (COLUMNS * (int32_t)sizeof(int16_t)) != 0)
+        multiply_rest(strip, run, gemm, block);
 }
 
-static void multiply_pair(const struct cm_gemm *gemm, int32_t depth, bool is_rectified)
+static void multiply_row(const struct cm_gemm *gemm, const struct strip *pair, int32_t words,
+                         bool is_rectified, int32_t block)
 {
-    const int32_t words = (depth + 1) / 2;
-    uint32_t *workspace = gemm->workspace;
-    struct strip strip = {
-        .rows = workspace,
-        .rows_end = (uintptr_t)(workspace + ROWS + ROWS * words),
-        .entry = (-words & (TURN - 1)) * CODE,
-        .out_stride = gemm->out_stride,
-        .is_rectified = is_rectified,
-    };
-    const int8_t *next = gemm->lhs + gemm->lhs_stride;
-    pack_rows(workspace, (const int16_t *)(const void *)gemm->lhs, (const int16_t *)(const void *)next,
-              depth);
-    multiply(&strip, cm_dsp_multiply_short, gemm, words);
-}
-
-static void multiply_row(const struct cm_gemm *gemm, int32_t depth, bool is_rectified)
-{
-    const int32_t words = (depth + 1) / 2, twos = words / 2, turn = TURN / 2;
-    uint32_t *workspace = gemm->workspace;
-    struct strip strip = {
-        .rows = workspace,
-        .rows_end = (uintptr_t)(workspace + 1 + words),
-        .entry = (twos > 0 ? -twos & (turn - 1) : turn) * ROW_CODE,
-        .out_stride = words & 1,
-        .is_rectified = is_rectified,
-    };
-    pack_row(workspace, (const int16_t *)(const void *)gemm->lhs, depth);
-    multiply(&strip, cm_dsp_multiply_short_row, gemm, words);
+    const int32_t twos = words / 2, turn = TURN / 2;
+    uint32_t *const workspace = gemm->workspace;
+    struct strip strip = *pair;
+    strip.rows = workspace + 1;
+    strip.rows_end = (uintptr_t)(workspace + 1 + words) - is_rectified;
+    strip.entry = (twos > 0 ? -twos & (turn - 1) : turn) * ROW_CODE;
+    strip.out_stride = words & 1;
+    pack_row(workspace, (const int16_t *)(const void *)gemm->lhs, words);
+    multiply(&strip, cm_dsp_multiply_short_row, gemm, block);
 }
 
 void cm_isa_gemm_s16(const struct cm_gemm *gemm)
 {
-    const int32_t depth = gemm->depth / (int32_t)sizeof(int16_t);
+    const int32_t words = (gemm->depth / (int32_t)sizeof(int16_t) + 1) / 2;
     const int32_t columns = gemm->columns / (int32_t)sizeof(int16_t);
+    const int32_t block = (int32_t)(sizeof(struct starts) + sizeof(struct rescale)) +
+                          words * COLUMNS * (int32_t)sizeof(int16_t);
     const struct cm_short_range *range = gemm->weights;
     const bool is_rectified = range->minimum == 0;
     const bool is_clamped = (range->minimum != INT16_MIN && !is_rectified) || range->maximum != INT16_MAX;
+    uint32_t *const workspace = gemm->workspace;
+    struct strip strip = strip_of(workspace + ROWS, words, gemm->out_stride);
     struct cm_gemm left = *gemm;
+    strip.rows_end -= is_rectified;
+    strip.weights = (const uint8_t *)(range + 1);
+    strip.weights_end = strip.weights + columns / COLUMNS * block;
     for (; left.rows > 1; left.rows -= ROWS) {
-        multiply_pair(&left, depth, is_rectified);
+        if (left.lhs != NULL)
+            cm_dsp_pack_short_rows(workspace, 0, left.lhs, left.lhs_stride, words);
+        multiply(&strip, cm_dsp_multiply_short, &left, block);
         left.lhs += ROWS * left.lhs_stride;
         left.out += ROWS * left.out_stride;
     }
     if (left.rows > 0)
-        multiply_row(&left, depth, is_rectified);
+        multiply_row(&left, &strip, words, is_rectified, block);
     for (int32_t row = 0; is_clamped && row < gemm->rows; ++row)
         clamp(range, (int16_t *)(void *)(gemm->out + row * gemm->out_stride), columns);
 }

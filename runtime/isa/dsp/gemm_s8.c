@@ -143,7 +143,7 @@
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 PAIR_FUNCTION(cm_dsp_pair_four, SUM("r5", "r6"), SUM("r7", "r8"), ADD_TO_STARTS);
-STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_FOUR, PART));
+STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_FOUR));
 STRIP_FUNCTION(cm_dsp_multiply_three, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(PART_THREE));
 /* clang-format on */
 

@@ -1,160 +1,208 @@
-/* int8 rows by weights of four bits with the DSP extension: see four_by_two.h.
+/* int8 rows by weights of four bits with the DSP extension: two rows by four columns at a time.
 
-   A byte is a depth of both columns: 16 * second + 8 + first. SXTB16 widens two of them, and without the
-   lower four bits they are 16 * second. Sums of rows make good for the 8; the second column's are shifted
-   right by four once they are parted. */
-#define COLUMN_TERM 8U
-#include "four_by_two.h"
+   A halfword is a depth of four columns, four bits each: all of them plus 8 but the last one, which is the
+   highest and signed. SMLAD takes two depths as they are, then without their lowest four bits; SXTB16 takes
+   the upper bytes out, which are the last two columns, and they are multiplied the same way. The four sums
+   are parted at the end, exact modulo 2^32, and sums of rows make good for the 8. */
+#include "simd.h"
+#include "two_by_four.h"
 
-enum { FOUR_CODE_W4 = 120, THREE_CODE_W4 = 96 };
+#include <string.h>
+
+enum { DEPTHS = 4, BLOCK_HEADS = 48 };
 
 /* clang-format off */
-/* Two depths of four rows: r9 and r8 are weights of both columns and of the second one, r10 and r11 rows, two each. */
-#define SECOND_OF_TWO "bic r8, r9, #0x000f000f\n"
-#define REST_OF_TWO \
-    ADD_PRODUCT("r6", "r11", "r8") \
-    "sxtb16 r11, r11, ror #8\n" \
-    ADD_PRODUCT("r4", "r10", "r8") \
-    "sxtb16 r10, r10, ror #8\n" \
-    ADD_PRODUCT("r7", "r11", "r8") ADD_PRODUCT("r3", "r11", "r9") \
-    ADD_PRODUCT("r5", "r10", "r8") ADD_PRODUCT("r1", "r10", "r9")
+#define WITHOUT_LOWEST(rest, weights) "bic " rest ", " weights ", #0x000f000f\n"
+#define UPPER_BYTES(weights) "sxtb16 " weights ", " weights ", ror #8\n"
 
-#if __ARM_ARCH >= 8 || (defined(__ARM_FP) && (__ARM_FP & 8))
-/* A Cortex-M33 or M7 has results two cycles later. */
-#define MULTIPLY_TWO_DEPTHS(LOAD, ROTATION) \
-    LOAD \
-    "ldr r11, [lr, #4]\n" \
-    "sxtb16 r9, r8" ROTATION "\n" \
-    "ldr r10, [lr], #8\n" \
-    ADD_PRODUCT("r2", "r11", "r9") \
-    SECOND_OF_TWO \
-    ADD_PRODUCT("r0", "r10", "r9") \
-    REST_OF_TWO
+/* Two depths of both rows, r8 and r9, and four columns, r10 and r11. */
+#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#define PRELOAD LOAD_NEXT
+#define TWO_DEPTHS \
+    ADD("r0", "r8", "r10") WITHOUT_LOWEST("r11", "r10") \
+    ADD("r1", "r9", "r10") UPPER_BYTES("r10") \
+    ADD("r2", "r8", "r11") ADD("r3", "r9", "r11") WITHOUT_LOWEST("r11", "r10") \
+    ADD("r4", "r8", "r10") ADD("r5", "r9", "r10") "ldr r10, [r12, #4]!\n" \
+    ADD("r6", "r8", "r11") "ldr r8, [lr, #8]!\n" \
+    ADD("r7", "r9", "r11") "ldr.w r9, [lr, #4]\n"
 #else
+#define PRELOAD ""
 /* Loads that follow each other overlap on a Cortex-M4. */
-#define MULTIPLY_TWO_DEPTHS(LOAD, ROTATION) \
-    LOAD \
-    "ldr r11, [lr, #4]\n" \
-    "ldr r10, [lr], #8\n" \
-    "sxtb16 r9, r8" ROTATION "\n" \
-    SECOND_OF_TWO \
-    ADD_PRODUCT("r2", "r11", "r9") ADD_PRODUCT("r0", "r10", "r9") \
-    REST_OF_TWO
+#define TWO_DEPTHS \
+    "ldr r10, [r12], #4\n" \
+    "ldr.w r9, [lr, #4]\n" \
+    "ldr r8, [lr], #8\n" \
+    WITHOUT_LOWEST("r11", "r10") \
+    ADD("r0", "r8", "r10") ADD("r1", "r9", "r10") \
+    UPPER_BYTES("r10") \
+    ADD("r2", "r8", "r11") ADD("r3", "r9", "r11") \
+    WITHOUT_LOWEST("r11", "r10") \
+    ADD("r4", "r8", "r10") ADD("r5", "r9", "r10") ADD("r6", "r8", "r11") ADD("r7", "r9", "r11")
 #endif
 
-/* Two depths of three rows: r7 and r6 are weights, r8 to r10 rows. */
-#define MULTIPLY_TWO_DEPTHS_OF_THREE(LOAD, ROTATION) \
-    LOAD \
-    "ldr r9, [lr, #4]\n" \
-    "ldr r10, [lr, #8]\n" \
-    "ldr r8, [lr], #12\n" \
-    "sxtb16 r7, r6" ROTATION "\n" \
-    "bic r6, r7, #0x000f000f\n" \
-    ADD_PRODUCT("r1", "r9", "r7") ADD_PRODUCT("r2", "r10", "r7") ADD_PRODUCT("r0", "r8", "r7") \
-    ADD_PRODUCT("r4", "r9", "r6") ADD_PRODUCT("r5", "r10", "r6") ADD_PRODUCT("r3", "r8", "r6")
+#define BEGIN(sum, row, weights, start) "smlad " sum ", " row ", " weights ", " start "\n"
 
-/* Four depths, in instructions of four bytes: 30 for four rows, 24 for three. */
-#define MULTIPLY_FOUR \
-    MULTIPLY_TWO_DEPTHS("ldr r8, [r12]\n", "") \
-    MULTIPLY_TWO_DEPTHS("ldr r8, [r12], #4\n", ", ror #8")
-#define MULTIPLY_THREE \
-    MULTIPLY_TWO_DEPTHS_OF_THREE("ldr r6, [r12]\n", "") \
-    MULTIPLY_TWO_DEPTHS_OF_THREE("ldr r6, [r12], #4\n", ", ror #8")
-#define FOUR_TIMES(text) text text text text
-
-/* Sums begin with a part that depends on the row plus one that depends on the columns. */
-#define START_FOUR \
-    "ldr lr, [sp]\n" \
-    "ldr r1, [lr, #4]\n" \
-    "ldr r2, [lr, #8]\n" \
-    "ldr r3, [lr, #12]\n" \
-    "ldr r0, [lr], #16\n" \
-    "ldr r8, [r12, #4]\n" \
+/* The first word of each row; sums of both begin alike. */
+#define START \
+    "ldr r2, [r12, #4]\n" \
     "ldr r4, [r12, #8]\n" \
-    "ldr r5, [r12, #12]\n" \
-    "ldr r9, [r12], #16\n" \
-    "add r1, r8\n" \
-    "add r3, r8\n" \
-    "add r0, r9\n" \
-    "add r2, r9\n" \
-    "mov r6, r4\n" \
-    "mov r7, r5\n" \
-    MULTIPLY_FOUR
+    "ldr r6, [r12, #12]\n" \
+    "ldr r10, [r12, #16]\n" \
+    "ldr r0, [r12], #20\n" \
+    "ldr r9, [lr, #4]\n" \
+    "ldr r8, [lr], #8\n" \
+    WITHOUT_LOWEST("r11", "r10") \
+    BEGIN("r1", "r9", "r10", "r0") BEGIN("r0", "r8", "r10", "r0") \
+    UPPER_BYTES("r10") \
+    BEGIN("r3", "r9", "r11", "r2") BEGIN("r2", "r8", "r11", "r2") \
+    WITHOUT_LOWEST("r11", "r10") \
+    BEGIN("r5", "r9", "r10", "r4") BEGIN("r4", "r8", "r10", "r4") \
+    BEGIN("r7", "r9", "r11", "r6") BEGIN("r6", "r8", "r11", "r6") \
+    PRELOAD
 
-#define START_THREE \
-    "ldr lr, [sp]\n" \
-    "ldr r1, [lr, #4]\n" \
-    "ldr r2, [lr, #8]\n" \
-    "ldr r0, [lr], #16\n" \
-    "ldr r6, [r12, #4]\n" \
-    "ldr r3, [r12, #12]\n" \
-    "add r12, #16\n" \
-    "add r0, r6\n" \
-    "add r1, r6\n" \
-    "add r2, r6\n" \
-    "mov r4, r3\n" \
-    "mov r5, r3\n"
+/* The columns of both rows, whose sums times 8, in r8 and r9, are taken off. */
+#define PART_BOTH \
+    "sub r0, r0, r2\n" "sub r1, r1, r3\n" \
+    "sub r2, r2, r4, lsl #8\n" "sub r3, r3, r5, lsl #8\n" \
+    "sub r4, r4, r6\n" "sub r5, r5, r7\n" \
+    "sub r0, r0, r8\n" "sub r1, r1, r9\n" \
+    "rsb r2, r8, r2, asr #4\n" "rsb r3, r9, r3, asr #4\n" \
+    "sub r4, r4, r8\n" "sub r5, r5, r9\n" \
+    "asr r6, r6, #4\n" "asr r7, r7, #4\n"
 
-/* Sums of rows, of their numbers plus 128. */
-#define SUM(low, high) \
-    "eor lr, r11, #0x80808080\n" \
-    "usada8 " low ", r10, r9, " low "\n" \
-    "usada8 " high ", lr, r9, " high "\n"
+/* See four_by_two.h. */
+#define SCALE(sum, multiplier) "smmlar " sum ", " sum ", " multiplier ", " sum "\n"
+#define AWAY_FROM_ZERO(sum) "add " sum ", " sum ", " sum ", asr #31\n"
+#define SHIFT(sum, factor) "smmlar " sum ", " sum ", " factor ", lr\n"
+#define SATURATE(sum) "ssat " sum ", #8, " sum "\n"
+#define JOIN(column, place) \
+    "bfi r0, " column ", #" place ", #8\n"
+#define JOIN_NEXT(column, place) \
+    "bfi r1, " column ", #" place ", #8\n"
 
-/* Minus COLUMN_TERM times the sums, for pairs of rows and for their second rows. */
-#define ADD_TO_STARTS \
-    "ldr r12, [sp, #36]\n" \
-    "add r5, r5, r6, lsl #8\n" \
-    "add r7, r7, r8, lsl #8\n" \
-    "ldm r12, {r0-r3}\n" \
-    "sub r5, r0, r5, lsl #3\n" \
-    "sub r6, r1, r6, lsl #3\n" \
-    "sub r7, r2, r7, lsl #3\n" \
-    "sub r8, r3, r8, lsl #3\n" \
-    "stm r12, {r5-r8}\n"
+/* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. */
+#define OUTPUT \
+    "ldr r10, [sp]\n" \
+    "ldr r9, [r10, #-4]\n" \
+    "ldr r8, [r10, #-8]\n" \
+    PART_BOTH \
+    "ldr r9, [r12, #8]\n" \
+    "ldr r10, [r12, #16]\n" \
+    "ldr r11, [r12, #24]\n" \
+    "ldr r8, [r12], #32\n" \
+    SCALE("r0", "r8") SCALE("r1", "r8") SCALE("r2", "r9") SCALE("r3", "r9") \
+    SCALE("r4", "r10") SCALE("r5", "r10") SCALE("r6", "r11") SCALE("r7", "r11") \
+    "bhi.w 4f\n" \
+    "3:\n" \
+    "ldr r8, [r12, #-28]\n" \
+    "ldr r9, [r12, #-20]\n" \
+    "ldr r10, [r12, #-12]\n" \
+    "ldr r11, [r12, #-4]\n" \
+    "ldr lr, [sp, #24]\n" \
+    SHIFT("r0", "r8") SHIFT("r1", "r8") SHIFT("r2", "r9") SATURATE("r0") SHIFT("r3", "r9") SATURATE("r1") \
+    SHIFT("r4", "r10") SATURATE("r2") SHIFT("r5", "r10") SATURATE("r3") SHIFT("r6", "r11") SATURATE("r4") \
+    SHIFT("r7", "r11") SATURATE("r5") \
+    "ldr r8, [sp, #12]\n" \
+    "ldr r9, [sp, #16]\n" \
+    "ldr r10, [sp, #20]\n" \
+    SATURATE("r6") SATURATE("r7") \
+    JOIN("r2", "8") JOIN_NEXT("r3", "8") JOIN("r4", "16") JOIN_NEXT("r5", "16") JOIN("r6", "24") \
+    JOIN_NEXT("r7", "24") \
+    "str r1, [r8, r9]\n" \
+    "str r0, [r8], #4\n" \
+    "str r8, [sp, #12]\n"
 
-#define SECOND(sum) "asr " sum ", " sum ", #4\n"
-#define PART_COLUMN(both, second) "sub " both ", " both ", " second "\n"
-#define PART_FOUR \
-    PART_COLUMN("r0", "r4") PART_COLUMN("r1", "r5") PART_COLUMN("r2", "r6") PART_COLUMN("r3", "r7")
-#define PART_SECOND(paired, single) PART(paired, single) SECOND(single) SECOND(paired)
-#define PART_THREE \
-    PART_COLUMN("r0", "r3") PART_COLUMN("r1", "r4") PART_COLUMN("r2", "r5") SECOND("r3") SECOND("r4") SECOND("r5")
+#define OTHER_OUTPUT \
+    "4:\n" \
+    AWAY_FROM_ZERO("r0") AWAY_FROM_ZERO("r1") AWAY_FROM_ZERO("r2") AWAY_FROM_ZERO("r3") \
+    AWAY_FROM_ZERO("r4") AWAY_FROM_ZERO("r5") AWAY_FROM_ZERO("r6") AWAY_FROM_ZERO("r7") \
+    "b.w 3b\n"
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-PAIR_FUNCTION(cm_dsp_pair_four_w4, SUM("r5", "r6"), SUM("r7", "r8"), ADD_TO_STARTS);
-STRIP_FUNCTION(cm_dsp_multiply_four_w4, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR),
-               OUTPUT_FOUR(PART_FOUR, PART_SECOND));
-STRIP_FUNCTION(cm_dsp_multiply_three_w4, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(PART_THREE));
+STRIP_FUNCTION(cm_dsp_multiply_nibbles, START, TWO_DEPTHS, OUTPUT, OTHER_OUTPUT);
+
+/* Four depths of two rows: r4 and r6 are words of the first one, r5 and r7 of the other. */
+#define WIDEN_FOUR \
+    "ldr r6, [r1], #4\n" \
+    "ldr r7, [r2], #4\n" \
+    "sxtb16 r4, r6\n" "sxtb16 r6, r6, ror #8\n" \
+    "sxtb16 r5, r7\n" "sxtb16 r7, r7, ror #8\n" \
+    ADD("r8", "r4", "r10") ADD("r9", "r5", "r10") ADD("r8", "r6", "r10") ADD("r9", "r7", "r10") \
+    "stm r0!, {r4-r7}\n"
+
+/* Words of two rows in turn, behind 8 times the sum of each. */
+void cm_dsp_widen_two(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks);
+__asm(CM_ASM_FUNCTION(cm_dsp_widen_two)
+      "push {r0, r4-r10, lr}\n"
+      "adds r0, #8\n"
+      "add r2, r1\n"
+      "mov r8, #0\n"
+      "mov r9, #0\n"
+      "mov r10, #0x00010001\n"
+      ".p2align 2\n"
+      "1:\n"
+      WIDEN_FOUR
+      "subs r3, #1\n"
+      "bne 1b\n"
+      "pop {r0}\n"
+      "lsl r8, r8, #3\n"
+      "lsl r9, r9, #3\n"
+      "strd r8, r9, [r0]\n"
+      "pop {r4-r10, pc}\n"
+      CM_ASM_END);
 /* clang-format on */
+
+/* The columns of two rows in the workspace that are no block of four. */
+static __attribute__((noinline)) void multiply_rest(const struct strip *whole, const struct cm_gemm *gemm,
+                                                    int32_t block)
+{
+    const int32_t rest = gemm->columns % COLUMNS;
+    int8_t results[ROWS][COLUMNS], *const out = gemm->out + gemm->columns - rest;
+    struct strip strip = *whole;
+    strip.out = results;
+    strip.out_stride = COLUMNS;
+    strip.weights = whole->weights_end;
+    strip.weights_end = strip.weights + block;
+    cm_dsp_multiply_nibbles(&strip);
+    memcpy(out, results[0], (size_t)rest);
+    memcpy(out + gemm->out_stride, results[1], (size_t)rest);
+}
 
 void cm_isa_gemm_s8_w4(const struct cm_gemm *gemm)
 {
-    static const struct loops loops = {
-        .pair = cm_dsp_pair_four_w4,
-        .four = cm_dsp_multiply_four_w4,
-        .three = cm_dsp_multiply_three_w4,
-        .weight_bytes = 4,
-        .terms = ROWS,
-        .four_turn = FOUR_TURN,
-        .four_code = FOUR_CODE_W4,
-        .three_turn = THREE_TURN,
-        .three_code = THREE_CODE_W4,
-    };
-    multiply_rows(gemm, &loops);
+    const int32_t chunks = gemm->depth > 0 ? (gemm->depth + DEPTHS - 1) / DEPTHS : 1, words = 2 * chunks;
+    const int32_t block = BLOCK_HEADS + words * (int32_t)sizeof(uint32_t);
+    uint32_t *const workspace = gemm->workspace;
+    struct strip strip = strip_of(workspace + ROWS, words, gemm->out_stride);
+    struct cm_gemm left = *gemm;
+    strip.rows_end -= gemm->output.rounding != CM_ROUND_HALF_UP;
+    strip.zero_point = gemm->output.zero_point;
+    strip.weights = gemm->weights;
+    strip.weights_end = strip.weights + gemm->columns / COLUMNS * block;
+    for (; left.rows > 1; left.rows -= ROWS) {
+        cm_dsp_widen_two(workspace, left.lhs, left.lhs_stride, chunks);
+        strip.out = left.out;
+        if (strip.weights != strip.weights_end)
+            cm_dsp_multiply_nibbles(&strip);
+        if (left.columns % COLUMNS != 0)
+            multiply_rest(&strip, &left, block);
+        left.lhs += ROWS * left.lhs_stride;
+        left.out += ROWS * left.out_stride;
+    }
+    if (left.rows > 0)
+        cm_isa_gemv_s8_w4(&left);
 }
 
+/* For outputs that the assembly does not support: row by row. */
 void cm_isa_gemm_s8_w4_general(const struct cm_gemm *gemm)
 {
-    static const struct loops loops = {
-        .three = cm_dsp_multiply_three_w4,
-        .weight_bytes = 4,
-        .terms = ROWS,
-        .three_turn = THREE_TURN,
-        .three_code = THREE_CODE_W4,
-    };
-    multiply_general(gemm, &loops);
+    struct cm_gemm row = *gemm;
+    for (; row.rows > 0; --row.rows) {
+        cm_isa_gemv_s8_w4_general(&row);
+        row.lhs += row.lhs_stride;
+        row.out += row.out_stride;
+    }
 }
 
 void cm_isa_gemm_s8_w4_half_up(const struct cm_gemm *gemm)

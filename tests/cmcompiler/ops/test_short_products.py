@@ -22,6 +22,9 @@ SHAPES = [
     *((1, depth, columns) for depth in (8, 9, 17, 31, 64, 100, 135) for columns in (4, 9, 16)),
     (5, 511, 5),
 ]
+TAILS = [(2 + depth % 2, depth, 4) for depth in range(1, 41)]
+"""Every length of what loops leave over."""
+
 LIMITS = (INT16, Range16(0, 20000), Range16(0, 32767), Range16(-9000, 32767))
 
 
@@ -132,6 +135,7 @@ def examples() -> list[Example]:
     random = np.random.default_rng(33)
     usual = [product(random, shape, limits) for shape in SHAPES for limits in LIMITS]
     extreme = [product(random, shape, INT16, True) for shape in SHAPES]
+    usual += [product(random, tail, LIMITS[tail[1] % len(LIMITS)]) for tail in TAILS]
     return [*usual, *extreme, *(long_product(random, each) for each in (True, False))]
 
 

@@ -91,9 +91,8 @@ class Filters:
     @property
     def narrowed(self) -> Filters:
         """With weights of four bits if all of them fit."""
-        fits = nibbles.suits(self.weights) and bool(
-            (largest_sums(self.weights, self.bias) < 1 << nibbles.SUM_BITS).all()
-        )
+        largest, depth = largest_sums(self.weights, self.bias), self.weights.shape[1]
+        fits = nibbles.suits(self.weights) and nibbles.sums_fit(largest, depth)
         return replace(self, is_narrow=fits)
 
     def select(self, channels: slice | npt.NDArray[np.int64]) -> Filters:

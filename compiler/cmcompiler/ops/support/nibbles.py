@@ -18,6 +18,9 @@ FEWEST = 256
 SUM_BITS = 27
 """Sums are smaller than 2 to this power: 16 times them fit 32 bits, as DSP makes them."""
 
+_RAISED = 8
+"""What DSP adds to weights: sums grow by as many times those of rows."""
+
 _COLUMNS, _BYTES = 16, 4096
 """Columns unpacked at once at least, and bytes that more of them may take."""
 
@@ -38,6 +41,16 @@ def suits(weights: Int8Array) -> bool:
         return False
     least, largest = int(weights.min()), int(weights.max())
     return least >= LEAST and largest <= LARGEST and max(-least, largest) >= LARGEST
+
+
+def sums_fit(largest: Int32Array, depth: int) -> bool:
+    """Whether 16 times the sums, of raised weights, too, fit 32 bits.
+
+    Args:
+        largest: bounds of the sums.
+    """
+    more = _RAISED * 128 * (depth + 3)  # rows are filled up to a multiple of four
+    return bool((largest + more < 1 << SUM_BITS).all())
 
 
 @dataclass(frozen=True, slots=True)

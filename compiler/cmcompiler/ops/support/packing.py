@@ -13,14 +13,13 @@ from cmcompiler.ops.support.requantize import (
 )
 from cmcompiler.ops.support.weight_orders import (
     SHALLOW_DEPTH,
+    dsp_narrow,
     gemm_dsp,
-    gemm_dsp_narrow,
     gemm_dsp_wide,
     gemm_mve,
     gemm_mve_narrow,
     gemm_scalar,
     gemv_dsp,
-    gemv_dsp_narrow,
     gemv_dsp_wide,
     gemv_mve,
     gemv_mve_narrow,
@@ -98,7 +97,7 @@ def gemm_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     if not filters.is_narrow:
         return _GEMM_ORDERS[GEMM.provider(isa)](filters)
     if isa is not Isa.MVE:
-        return gemm_dsp_narrow(filters) if isa is Isa.DSP else scalar_narrow(filters)
+        return dsp_narrow(filters) if isa is Isa.DSP else scalar_narrow(filters)
     if unpacks_for_rows(filters, isa):
         return nibbles.packed(gemm_mve(filters), _gemm_block(filters))
     return nibbles.plain(gemm_mve_narrow(filters))
@@ -116,7 +115,7 @@ def gemv_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     if provider is Isa.SCALAR:
         return scalar_narrow(filters) if filters.is_narrow else gemm_scalar(filters)
     if provider is Isa.DSP:
-        return gemv_dsp_narrow(filters) if filters.is_narrow else gemv_dsp(filters, filters.factors)
+        return dsp_narrow(filters) if filters.is_narrow else gemv_dsp(filters, filters.factors)
     return gemv_mve(filters)
 
 
@@ -178,6 +177,8 @@ def gemm_workspace(filters: Filters, isa: Isa, rows: int) -> int:
         rows: of a product, or a divisor of those of each.
     """
     depth: int = filters.weights.shape[1]
+    if filters.is_narrow and isa is Isa.DSP:
+        return 8 + max(1, -(-depth // 4)) * 16  # two rows in 16 bits
     unpacked = _gemm_block(filters).unpacked if unpacks_for_rows(filters, isa) else 0
     only_fours = rows % 4 == 0 and not filters.is_general(isa)
     return (

@@ -180,49 +180,24 @@ def _by_chunks(weights: Int8Array, size: int) -> bytes:
     return padded.reshape(channels, chunks, size).transpose(1, 0, 2).tobytes()
 
 
-def gemm_dsp_narrow(filters: Filters) -> bytes:
-    """Blocks of two channels: four starts, weights of four bits, then each one's factors.
+def dsp_narrow(filters: Filters) -> bytes:
+    """Blocks of four channels: four starts, weights of four bits, then each one's factors.
 
-    A byte is a depth of both channels, 16 * second + 8 + first. Sums begin with what makes them the
-    channels' once 16 times the second is taken off: of both channels for paired rows and for one
-    row, then 16 times the second's for both.
-    """
-    full = filters.filled(2)
-    blocks = _chunk_blocks(full.weights, 2, 4).astype(np.int64)
-    bytes_ = 16 * blocks[:, :, 1] + 8 + blocks[:, :, 0]
-    depth = 4 * blocks.shape[1]
-    first, second = full.bias.astype(np.int64).reshape(-1, 2).T
-    # Rows are paired with plus 128, and their sums, which the kernel takes 8 times off, are too.
-    both = first + 16 * second + 1024 * depth
-    starts = [
-        257 * both - 128 * bytes_.sum(axis=(1, 2)),
-        both,
-        257 * 16 * second - 128 * 16 * blocks[:, :, 1].sum(axis=(1, 2)),
-        16 * second,
-    ]
-    return _joined(
-        wrap32(np.stack(starts, axis=1)).astype("<i4"),
-        bytes_.astype(np.int8),
-        full.factors.astype("<i4").reshape(-1, 4),
-    )
-
-
-def gemv_dsp_narrow(filters: Filters) -> bytes:
-    """Blocks of four channels: biases, 4 depths of each pair in turn, then each one's factors.
-
-    Bytes are those of gemm_dsp_narrow. The first bias of a pair is for both.
+    A halfword is a depth of all four, 4096 * last + 256 * (third + 8) + 16 * (second + 8) + first
+    + 8; those of depths 0 and 2 are a word, then those of 1 and 3. Sums begin with what is parted
+    into the biases: without 1/16 of each sum but the first, they are those of fewer channels.
     """
     full = filters.filled(4)
-    first, second = full.bias.astype(np.int64).reshape(-1, 2).T
-    biases = np.stack([first + 16 * second, 16 * second], axis=1)
-    # Block, chunk, pair, channel, depth.
-    blocks = _chunk_blocks(full.weights, 4, 4).astype(np.int64)
-    pairs = blocks.reshape(*blocks.shape[:2], 2, 2, 4)
-    bytes_ = 16 * pairs[:, :, :, 1] + 8 + pairs[:, :, :, 0]
+    first, second, third, last = full.bias.astype(np.int64).reshape(-1, 4).T
+    upper = third + 16 * last
+    rest = 16 * second + 256 * upper
+    starts = wrap32(np.stack([first + rest, rest, upper, 16 * last], axis=1))
+    # Block, chunk, channel, depth; then depths before channels, even ones first.
+    blocks = _chunk_blocks(full.weights, 4, 4).astype(np.int64) + np.array([[8], [8], [8], [0]])
+    halfwords = (blocks << np.array([[0], [4], [8], [12]])).sum(axis=2)
+    halfwords = halfwords.reshape(*halfwords.shape[:2], 2, 2).swapaxes(2, 3)
     return _joined(
-        wrap32(biases).astype("<i4").reshape(-1, 4),
-        bytes_.astype(np.int8),
-        full.factors.astype("<i4").reshape(-1, 8),
+        starts.astype("<i4"), halfwords.astype("<i2"), full.factors.astype("<i4").reshape(-1, 8)
     )
 
 

@@ -38,9 +38,13 @@ def narrow(random: np.random.Generator, *shape: int, least: int = -7) -> np.ndar
     return random.integers(least, nibbles.LARGEST + 1, shape).astype(np.int8)
 
 
+TAILS = [(64 + depth, 4) for depth in range(1, 41)]
+"""Every length of what loops leave over."""
+
+
 def linears(random: np.random.Generator) -> Iterator[Example]:
-    for place, (depth, columns) in enumerate(SIZES):
-        for more, rows in enumerate(ROWS):
+    for place, (depth, columns) in enumerate([*SIZES, *TAILS]):
+        for more, rows in enumerate(ROWS if columns != 4 else (1, 3)):
             scales = requantize(random, columns, (place + more) % len(OUTPUTS))
             bias = random.integers(-3000, 3000, columns).astype(np.int32)
             weights = narrow(random, columns, depth, least=-7 - (place + more) % 3 // 2)
