@@ -18,6 +18,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from harness.examples import Example, single
+from harness.images import kernel_harness
+from harness.runtime import Runtime
 from kernels import NUMBERS, WHOLE, conv, depthwise, linear
 
 from cmbuild.catalog import find_board
@@ -36,9 +42,6 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.support.requantize16 import INT16, Requantize16
 from cmcompiler.plan.planner import make_plan
-from harness.examples import Example, single
-from harness.images import kernel_harness
-from harness.runtime import Runtime
 
 BOARDS = ("corstone300", "mps2-an386", "mps2-an505", "mps2-an500", "microbit", "mps2-an385")
 

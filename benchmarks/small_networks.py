@@ -14,7 +14,7 @@ from torchvision.models import mobilenet_v2
 NAMES = (
     *("plain", "wide_windows", "separable", "separable_5x5", "strided", "flat"),
     *("several_filters", "more_filters", "grouped", "wide_groups"),
-    *("short", "short_windows", "mixed", "nibbles", "many_nibbles"),
+    *("short", "short_windows", "short_narrow", "long_sums", "mixed", "nibbles", "many_nibbles"),
 )
 
 Made = tuple[nn.Module, Tensor, list[Tensor]]
@@ -85,6 +85,26 @@ def short_windows() -> SimpleNamespace:
     torch.manual_seed(0)
     module = nn.Sequential(*layers, *_separable(32, 16, 5), nn.Flatten(), nn.Linear(1024, 24))
     return _of_types(module, (2, 16, 16), {"*": "8w16a"})
+
+
+def short_narrow() -> SimpleNamespace:
+    """Images of int16 whose rows become narrow."""
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(1, 8, 3), *_convolution(8, 8, 3, groups=8))
+    module.extend([*_convolution(8, 24, 1), *_convolution(24, 24, 3, 2, groups=24)])
+    module.extend([*_convolution(24, 40, 1), *_convolution(40, 40, 3, groups=40)])
+    module.extend([*_convolution(40, 40, 3, 2, groups=40), *_convolution(40, 40, 3, groups=40)])
+    module.extend([*_convolution(40, 16, 3), nn.Flatten(), nn.Linear(240, 12)])
+    return _of_types(module, (1, 20, 10), {"*": "8w16a"})
+
+
+def long_sums() -> SimpleNamespace:
+    """Sums of int16 products that may leave 32 bits."""
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(4, 128, 3, 2), *_convolution(128, 12, 3))
+    module.extend([nn.Conv2d(12, 12, (17, 1), 1, (8, 0), groups=12), *_convolution(12, 24, 3, 2)])
+    module.extend([nn.Flatten(), nn.Linear(24 * 25, 10)])
+    return _of_types(module, (4, 20, 20), {"*": "8w16a"})
 
 
 def mixed() -> SimpleNamespace:

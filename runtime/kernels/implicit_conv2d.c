@@ -1,4 +1,5 @@
 /* Convolution of int8 as an implicit matrix product. */
+#include "cmrt/args/implicit_conv2d.h"
 #include "cmrt/clamp_rows.h"
 #include "cmrt/implicit.h"
 

@@ -1,4 +1,5 @@
 /* Convolution of int16 images as an implicit matrix product. All sizes of the arguments are bytes. */
+#include "cmrt/args/implicit_conv2d.h"
 #include "cmrt/implicit.h"
 
 void cm_implicit_conv2d_s16(const struct cm_context *context, const struct cm_call *call)

@@ -127,6 +127,12 @@ void cm_strip_conv2d_w4_half_up(const struct cm_context *context, const struct c
     convolve(context, call, cm_isa_gemm_s8_w4_half_up);
 }
 
+/* Of int16. All sizes of the arguments are bytes. */
+void cm_strip_conv2d_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s16);
+}
+
 static void clamp(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_strip_conv2d *op = call->arguments;

@@ -30,14 +30,17 @@ from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ops.support.packing16 import PACKED_SHORT_ROWS, Filters16
 from cmcompiler.ops.support.product_arguments import (
     ImplicitArguments,
+    ImplicitArguments16,
     PatchArguments,
     PatchArguments16,
     PixelArguments,
     PixelArguments16,
     ProductArguments,
     StripArguments,
+    StripArguments16,
 )
 from cmcompiler.ops.support.product_channels import ProductRule
 from cmcompiler.ops.support.requantize import Int8Array
@@ -66,6 +69,31 @@ class _Patches(TypedDict):
     inside_end: int
     patch_count: ScratchCount
     patch_stride: int
+
+
+class _Implicit(TypedDict):
+    """Fields of ImplicitArguments."""
+
+    scratch: Scratch
+    depth: int
+    row_depth: int
+    strip: int
+    step: int
+    left: int
+    stride_height: int
+    pad_top: int
+
+
+class _Strip(TypedDict):
+    """Fields of StripArguments."""
+
+    strip: GrowableScratch
+    window: WindowFields
+    chunk: ScratchCount
+
+
+_NO_VALUES = ConvolutionValues(0, 0, 0, 0, 0)
+"""Those of int16, whose weights hold what makes outputs of sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,45 +186,58 @@ class Conv2d(Convolution):
             groups=self.groups,
             group_weights=len(weights[0]),
             values=self._values(filters, isa),
-            joined=self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2],
+            joined=self._is_joined(images),
         )
         return self._call(arguments, filters, isa)
 
     def _implicit_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """A call that packs windows from where they lie in the images."""
-        filters, window, pixel = self._filters, self.window, images.shape[3]
-        row, step = window.kernel[1] * pixel, window.stride[1] * pixel
-        strip = (packing.PACKED_ROWS - 1) * step + row
+        filters = self._filters
         arguments = ImplicitArguments(
             *self._operands(images, output, packing.gemm_weights(filters, isa, self.wide)),
-            scratch=Scratch(strip + packing.packed_workspace(filters, isa)),
-            depth=self.depth,
+            **self._implicit(images, packing.packed_workspace(filters, isa), packing.PACKED_ROWS),
+            values=self._values(filters, isa),
+        )
+        return self._call(arguments, filters, isa)
+
+    def _implicit(self, images: Tensor, workspace: int, windows: int) -> _Implicit:
+        """The fields about windows, so many of which are packed at once."""
+        window, pixel = self.window, images.shape[3] * images.dtype.itemsize
+        row, step = window.kernel[1] * pixel, window.stride[1] * pixel
+        strip = (windows - 1) * step + row
+        return _Implicit(
+            scratch=Scratch(strip + workspace),
+            depth=window.kernel[0] * row,
             row_depth=row,
             strip=strip,
             step=step,
             left=window.padding[1] * pixel,
             stride_height=window.stride[0],
             pad_top=window.padding[0],
+        )
+
+    def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
+        """A call that keeps in memory once what neighbouring windows of a row share."""
+        filters = self._read_as(self.weights.swapaxes(1, 2))
+        arguments = StripArguments(
+            *self._operands(images, output, packing.gemm_weights(filters, isa)),
+            workspace=self._workspace(filters, isa),
+            **self._strip(images),
             values=self._values(filters, isa),
         )
         return self._call(arguments, filters, isa)
 
-    def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
-        """A call that keeps in memory once what neighbouring windows of a row share."""
+    def _strip(self, images: Tensor) -> _Strip:
+        """The fields about the strip."""
         width, window = self.output_shape[2], self.window
-        filters = self._read_as(self.weights.swapaxes(1, 2))
         chunk = min(width, 4 * -(-width // (4 * -(-width // STRIP_PIXELS))))
         columns = (chunk - 1) * window.stride[1] + window.kernel[1]
-        strip = columns * window.kernel[0] * images.shape[3]
-        arguments = StripArguments(
-            *self._operands(images, output, packing.gemm_weights(filters, isa)),
-            workspace=self._workspace(filters, isa),
+        strip = columns * window.kernel[0] * images.shape[3] * images.dtype.itemsize
+        return _Strip(
             strip=GrowableScratch(-(-strip // ALIGN) * ALIGN, -(-width // chunk)),
             window=WindowFields.of(window),
             chunk=ScratchCount(chunk),
-            values=self._values(filters, isa),
         )
-        return self._call(arguments, filters, isa)
 
     def _patch_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         filters = self._filters
@@ -235,43 +276,43 @@ class Conv2d(Convolution):
 
     def _short_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """The kernel call for int16 images. All sizes of its arguments are bytes."""
-        filters = self.filters16(self.weights.reshape(len(self.weights), -1))
-        size = len(self.weights) // self.groups
-        weights = [
-            filters.part(slice(group * size, (group + 1) * size)).packed(isa)
-            for group in range(self.groups)
-        ]
-        element = images.dtype.itemsize
-        operands = (
-            ImageRows.of(images),
-            ImageRows.of(output),
-            element * self.output_shape[3],
-            Packed(b"".join(weights)),
-        )
-        values = ConvolutionValues(0, 0, 0, 0, 0)
+        filters = self._filters16(self.weights)
         arguments: ProductArguments
         if self._reads_pixels(images):
+            weights = self._packed16(filters, isa)
             arguments = PixelArguments16(
-                *operands,
+                *self._short_operands(images, output, weights),
                 workspace=Scratch(filters.workspace(isa)),
-                depth=element * self.depth,
+                depth=images.dtype.itemsize * self.depth,
                 stride_height=self.window.stride[0],
                 stride_width=self.window.stride[1],
                 groups=self.groups,
                 group_weights=len(weights[0]),
-                values=values,
-                joined=self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2],
+                values=_NO_VALUES,
+                joined=self._is_joined(images),
+            )
+        elif self._is_implicit16(filters, isa):
+            fields = self._implicit(images, filters.workspace(isa), PACKED_SHORT_ROWS)
+            operands = self._short_operands(images, output, [filters.packed(isa)])
+            arguments = ImplicitArguments16(*operands, **fields, values=_NO_VALUES)
+        elif isa is Isa.MVE and filters.is_short and self._shares_columns16:
+            filters = self._filters16(self.weights.swapaxes(1, 2))
+            arguments = StripArguments16(
+                *self._short_operands(images, output, [filters.packed(isa)]),
+                workspace=Scratch(filters.workspace(isa)),
+                **self._strip(images),
+                values=_NO_VALUES,
             )
         else:
-            patches = self._patches(images, element * self.depth, isa)
+            weights = self._packed16(filters, isa)
             arguments = PatchArguments16(
-                *operands,
+                *self._short_operands(images, output, weights),
                 workspace=Scratch(filters.workspace(isa)),
                 window=WindowFields.of(self.window),
                 groups=self.groups,
                 group_weights=len(weights[0]),
-                values=values,
-                **patches,
+                values=_NO_VALUES,
+                **self._patches(images, images.dtype.itemsize * self.depth, isa),
             )
         name = arguments.c_name.removeprefix("cm_") + filters.suffix
         rows = (0, self.output_shape[1])
@@ -282,6 +323,23 @@ class Conv2d(Convolution):
             microkernel=filters.microkernel,
             family=arguments.family + filters.family,
         )
+
+    def _filters16(self, weights: Int8Array) -> Filters16:
+        """Filters of weights in some order of depths."""
+        return self.filters16(weights.reshape(len(weights), -1))
+
+    def _packed16(self, filters: Filters16, isa: Isa) -> list[bytes]:
+        """The weights of each group."""
+        size = len(self.weights) // self.groups
+        parts = [filters.part(slice(g * size, (g + 1) * size)) for g in range(self.groups)]
+        return [part.packed(isa) for part in parts]
+
+    def _short_operands(
+        self, images: Tensor, output: Tensor, weights: Sequence[bytes]
+    ) -> tuple[ImageRows, ImageRows, int, Packed]:
+        """The fields that all kernels begin with, in bytes."""
+        pixel = images.dtype.itemsize * self.output_shape[3]
+        return ImageRows.of(images), ImageRows.of(output), pixel, Packed(b"".join(weights))
 
     def _operands(
         self, images: Tensor, output: Tensor, weights: bytes
@@ -309,16 +367,25 @@ class Conv2d(Convolution):
             arguments.family + packing.width_suffix(filters, isa, self.wide),
         )
 
+    def _is_joined(self, images: Tensor) -> bool:
+        """Whether rows of pixels that follow each other make such rows of outputs."""
+        return self.window.stride == (1, 1) and images.shape[2] == self.output_shape[2]
+
     @property
     def _shares_columns(self) -> bool:
         """Whether neighbouring windows do, and those of a row are multiplied without a rest."""
+        return self._has_strips(packing.gemm_rows(self.depth, Isa.MVE))
+
+    @property
+    def _shares_columns16(self) -> bool:
+        """The same for windows of int16, two of which are multiplied at once."""
+        return self._has_strips(2)
+
+    def _has_strips(self, rows: int) -> bool:
+        """Whether a row's windows share columns, and are multiplied in so many without a rest."""
         is_plain = self.groups == 1 and self.window.dilation == (1, 1)
         overlaps = self.window.kernel[1] > self.window.stride[1]
-        return (
-            is_plain
-            and overlaps
-            and self.output_shape[2] % packing.gemm_rows(self.depth, Isa.MVE) == 0
-        )
+        return is_plain and overlaps and self.output_shape[2] % rows == 0
 
     @property
     def _filters(self) -> Filters:
@@ -331,15 +398,23 @@ class Conv2d(Convolution):
 
     def _is_implicit(self, isa: Isa) -> bool:
         """Whether windows are packed without patches: in fours, as words."""
+        # Such windows are packed for weights of eight bits.
+        filters = self._filters
+        fits = packing.packs_rows(filters, isa) and not filters.is_narrow
+        return fits and self._has_windows(packing.PACKED_ROWS, 4)
+
+    def _is_implicit16(self, filters: Filters16, isa: Isa) -> bool:
+        """The same for windows of int16: in twos."""
+        return filters.packs_rows(isa) and self._has_windows(PACKED_SHORT_ROWS, 2)
+
+    def _has_windows(self, rows: int, channels: int) -> bool:
+        """Whether there are windows without gaps, so many in a row, of so many channels."""
         return (
             self.output_shape[0] == self.groups == 1
             and self.window.area > 1
             and self.window.dilation == (1, 1)
-            and self.weights.shape[3] % 4 == 0
-            and self.output_shape[2] % packing.PACKED_ROWS == 0
-            and packing.packs_rows(self._filters, isa)
-            # Such windows are packed for weights of eight bits.
-            and not self._filters.is_narrow
+            and self.weights.shape[3] % channels == 0
+            and self.output_shape[2] % rows == 0
         )
 
     def _is_unpacked(self, isa: Isa) -> bool:

@@ -316,7 +316,8 @@ class DepthwiseConv2d(Convolution):
     def _short_call(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> RowCall:
         """The kernel call for int16 images."""
         op = self._fitted(inputs, isa)
-        scheme = choose_short(op._filters16, op.window, self.output_shape, isa)
+        width = inputs[0].shape[2]
+        scheme = choose_short(op._filters16, op.window, width, self.output_shape, isa)
         if scheme is None:
             return RowCall(self._pixels_call(inputs, outputs), {inputs[0]: self.window.rows})
         # The weights hold the limits.

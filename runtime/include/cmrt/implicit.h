@@ -10,13 +10,14 @@
 
 #include <string.h>
 
-typedef void cm_pack_function(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes);
+typedef void cm_pack_function(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride,
+                              int32_t bytes);
 typedef void cm_product_function(const struct cm_gemm *gemm);
 
 /* What the windows see of row y, the first of them from byte `left` on: there, or in the strip if that is
    not all inside of the image. */
 static const int8_t *cm_read_strip(const struct cm_implicit_conv2d *op, const int8_t *image, int32_t y,
-                                int32_t left, int8_t *strip)
+                                   int32_t left, int8_t *strip)
 {
     const int32_t bytes = op->strip;
     int32_t first = bytes, end = bytes;

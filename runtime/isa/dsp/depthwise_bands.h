@@ -9,6 +9,7 @@
 #include "cmrt/taps.h"
 #include "depthwise_loops.h"
 #include "interleave.h"
+#include "simd.h"
 
 #include <string.h>
 
@@ -45,7 +46,10 @@ static int32_t least(int32_t a, int32_t b)
 
 static void fill(const struct part *part, uint32_t *out, int32_t columns)
 {
-    const uint32_t pair = (uint16_t)part->padding[0] * UINT32_C(0x10001);
+    uint32_t pair;
+    memcpy(&pair, part->padding, sizeof pair);
+    if (sizeof(element) == 1)
+        pair = widen_even(pair);
     for (uint32_t *end = out + columns * part->pitch; out < end; ++out)
         *out = pair;
 }
@@ -134,13 +138,14 @@ static void convolve_part(const struct cm_depthwise *d, const struct part *part)
     run.columns += (uint32_t)d->workspace;
     run.out += (uint32_t)d->out;
     run.filters = d->weights;
-    for (int32_t left = d->channels / (int32_t)sizeof(element); left > 0; left -= CHANNELS) {
+    const int32_t bytes = CHANNELS * (int32_t)sizeof(element);
+    for (int32_t c = 0; c < d->channels; c += bytes) {
         if (part->covered.inside > 0)
             INTERLEAVE(pairs, pairs_end, part->pitch * (int32_t)sizeof(uint32_t), part->covered.inside);
-        run.filters_end = run.filters + least(left, CHANNELS);
+        run.filters_end = run.filters + least(d->channels - c, bytes) / (int32_t)sizeof(element);
         part->convolve(&run);
         run.filters += CHANNELS;
-        run.out += CHANNELS * (uint32_t)sizeof(element);
+        run.out += (uint32_t)bytes;
     }
 }
 

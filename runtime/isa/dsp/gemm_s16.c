@@ -212,56 +212,6 @@ __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short_row)
     "add sp, #28\n"
     "pop {r4-r11, pc}\n"
     CM_ASM_END);
-
-/* Two words of two rows, as they come and as they go. */
-#define PACK_TWO \
-    "ldr r4, [r1], #4\n" \
-    "ldr r5, [r2], #4\n" \
-    "ldr r6, [r1], #4\n" \
-    "ldr r7, [r2], #4\n" \
-    ADD("r8", "r4", "r10") ADD("r9", "r5", "r10") ADD("r8", "r6", "r10") ADD("r9", "r7", "r10") \
-    "str r4, [r0], #4\n" \
-    "str r5, [r0], #4\n" \
-    "str r6, [r0], #4\n" \
-    "str r7, [r0], #4\n"
-
-/* So many words of two rows in turn; what follows an odd number does not matter. Takes 128 times the sums of rows off two numbers. */
-void cm_dsp_pack_two(uint32_t *out, const int8_t *row, int32_t stride, int32_t words, uint32_t *starts);
-__asm(CM_ASM_FUNCTION(cm_dsp_pack_two)
-      "push {r4-r11, lr}\n"
-      "ldr r11, [sp, #36]\n"
-      "add r2, r1\n"
-      "mov r8, #0\n"
-      "mov r9, #0\n"
-      "mov r10, #0x00010001\n"
-      "lsrs r3, r3, #1\n"
-      "bcc 1f\n"
-      "ldr r4, [r1], #4\n"
-      "ldr r5, [r2], #4\n"
-      ADD("r8", "r4", "r10") ADD("r9", "r5", "r10")
-      "str r4, [r0], #4\n"
-      "str r5, [r0], #4\n"
-      "1:\n"
-      "lsrs r3, r3, #1\n"
-      "bcc 2f\n"
-      "adds r3, #1\n"
-      "b 4f\n"
-      "2:\n"
-      "beq 5f\n"
-      ".p2align 2\n"
-      "3:\n"
-      PACK_TWO
-      "4:\n"
-      PACK_TWO
-      "subs r3, #1\n"
-      "bne 3b\n"
-      "5:\n"
-      "ldrd r4, r5, [r11]\n"
-      "sub r4, r4, r8, lsl #7\n"
-      "sub r5, r5, r9, lsl #7\n"
-      "strd r4, r5, [r11]\n"
-      "pop {r4-r11, pc}\n"
-      CM_ASM_END);
 /* clang-format on */
 
 static uint32_t load_pair(const int16_t *from)
@@ -352,8 +302,10 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
     strip.weights = (const uint8_t *)(range + 1);
     strip.weights_end = strip.weights + columns / COLUMNS * block;
     for (; left.rows > 1; left.rows -= ROWS) {
-        if (left.lhs != NULL)
-            cm_dsp_pack_short_rows(workspace, 0, left.lhs, left.lhs_stride, words);
+        if (left.lhs != NULL) {
+            workspace[0] = workspace[1] = 0;
+            cm_dsp_pack_two(workspace + ROWS, left.lhs, left.lhs_stride, words, workspace);
+        }
         multiply(&strip, cm_dsp_multiply_short, &left, block);
         left.lhs += ROWS * left.lhs_stride;
         left.out += ROWS * left.out_stride;

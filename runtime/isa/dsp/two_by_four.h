@@ -1,12 +1,15 @@
 /* Rows of 16-bit words by a matrix of weights with the DSP extension: two rows by four columns at a time.
 
    Words of both rows, two depths each, alternate in the workspace. Eight sums, two words of rows, two of
-   weights and two pointers fill the fourteen registers: hence assembly. What includes it defines the loops. */
+   weights and two pointers fill the fourteen registers: hence assembly. What includes it defines the loops.
+ */
 #ifndef TWO_BY_FOUR_H
 #define TWO_BY_FOUR_H
 
 #include "cmrt/assembly.h"
 #include "cmrt/isa.h"
+
+#include <stddef.h>
 
 enum { ROWS = 2, COLUMNS = 4 };
 
@@ -72,6 +75,10 @@ typedef void strip_function(const struct strip *strip);
     "ldr r8, [lr]\n" \
     "ldr r9, [lr, #4]\n"
 /* clang-format on */
+
+/* So many words of two rows of int16 in turn; of an odd number of depths, what follows the last one does not
+   matter. Takes 128 times the sums of the rows off two numbers. */
+void cm_dsp_pack_two(uint32_t *out, const int8_t *row, int32_t stride, int32_t words, uint32_t *starts);
 
 /* Of two rows in the workspace, of so many words each. */
 static inline struct strip strip_of(const uint32_t *rows, int32_t words, int32_t out_stride)

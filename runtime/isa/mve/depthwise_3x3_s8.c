@@ -11,6 +11,8 @@
 #include <arm_mve.h>
 #include <string.h>
 
+INTERLEAVE(interleave, "8")
+
 enum {
     LANES = 16,
     ROWS = 4,

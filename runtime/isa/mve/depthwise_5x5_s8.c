@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
+INTERLEAVE(interleave, "8")
+
 enum { LANES = 16, COLUMN_BYTES = 128, CHANNEL_BYTES = 64 };
 
 /* Operands of the assembly: all channels of a block. Packed weights are 64 bytes per channel: rows 0 to 3

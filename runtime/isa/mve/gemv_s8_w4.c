@@ -6,37 +6,36 @@
 #include "vector_product.h"
 
 /* clang-format off */
-/* 16 depths: q0 of the row, the others of pairs of columns. 17 instructions of four bytes. */
+/* 16 depths: q0 of the row, the others of pairs of columns. 17 instructions of four bytes, in the best order that was
+   found for the model of the Cortex-M55: 18 cycles. */
 #define MULTIPLY_NARROW(mac) \
-    "vldrb.8 q0, [r3], #16\n" \
     "vldrw.32 q1, [r1], #64\n" \
-    mac " r8, q0, q1\n" \
+    "vrshr.s8 q2, q1, #4\n" \
+    "vldrb.8 q0, [r3], #16\n" \
+    mac " r0, q0, q1\n" \
     "vldrw.32 q3, [r1, #-48]\n" \
-    mac " r10, q0, q3\n" \
-    "vshl.i8 q2, q1, #4\n" \
-    mac " r0, q0, q2\n" \
-    "vshl.i8 q2, q3, #4\n" \
+    mac " r8, q0, q2\n" \
+    "vrshr.s8 q2, q3, #4\n" \
+    mac " r2, q0, q3\n" \
     "vldrw.32 q1, [r1, #-32]\n" \
-    mac " r2, q0, q2\n" \
+    mac " r10, q0, q2\n" \
+    "vrshr.s8 q2, q1, #4\n" \
+    mac " r4, q0, q1\n" \
     "vldrw.32 q3, [r1, #-16]\n" \
-    mac " r12, q0, q1\n" \
-    "vshl.i8 q2, q1, #4\n" \
-    mac " lr, q0, q3\n" \
-    mac " r4, q0, q2\n" \
-    "vshl.i8 q2, q3, #4\n" \
-    mac " r6, q0, q2\n"
+    mac " r12, q0, q2\n" \
+    "vrshr.s8 q2, q3, #4\n" \
+    mac " r6, q0, q3\n" \
+    mac " lr, q0, q2\n"
 
-/* Sums of even columns are 16 times theirs, and those of odd ones hold a sixteenth of these besides 16 times
-   their own. */
+/* Sums of even columns also hold 16 times those of odd ones. */
 #define PART_COLUMNS \
-    "vmov q0[2], q0[0], r0, r4\n" \
-    "vmov q0[3], q0[1], r2, r6\n" \
     "vmov q1[2], q1[0], r8, r12\n" \
-    "vshr.s32 q0, q0, #4\n" \
     "vmov q1[3], q1[1], r10, lr\n" \
-    "vsub.i32 q1, q1, q0\n" \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vshl.i32 q3, q1, #4\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
     "vldrw.32 q2, [r1], #16\n" \
-    "vshr.s32 q1, q1, #4\n"
+    "vsub.i32 q0, q0, q3\n"
 
 /* The sums in q0 and q1 as outputs in 16 bits in q0; r1 moves on to the next weights. */
 #define FINISH_RIGHT \

@@ -1,4 +1,4 @@
-/* Interleaves sixteen channels of four input rows: column by column, the four bytes of each channel. */
+/* Interleaves 16 bytes of four input rows: column by column, the four elements of each channel. */
 #ifndef INTERLEAVE_H
 #define INTERLEAVE_H
 
@@ -26,37 +26,40 @@ static inline struct four_rows find_rows(const struct cm_depthwise *d, int32_t f
     };
 }
 
-/* Writes `count` columns of 64 bytes, `stride` bytes apart. */
-static inline void interleave(struct four_rows rows, int8_t *columns, int32_t stride, int32_t count)
-{
-    int32_t row0, row1, row2, row3, step0, step1, step2, step3;
-    if (count <= 0)
-        return;
-    __asm volatile("dls lr, %[count]\n"
-                   "vmov %[row0], %[row2], %q[at][2], %q[at][0]\n"
-                   "vmov %[row1], %[row3], %q[at][3], %q[at][1]\n"
-                   "vmov %[step0], %[step2], %q[step][2], %q[step][0]\n"
-                   "vmov %[step1], %[step3], %q[step][3], %q[step][1]\n"
-                   "1:\n"
-                   "vldrb.8 q0, [%[row0]]\n"
-                   "add %[row0], %[step0]\n"
-                   "vldrb.8 q1, [%[row1]]\n"
-                   "add %[row1], %[step1]\n"
-                   "vldrb.8 q2, [%[row2]]\n"
-                   "add %[row2], %[step2]\n"
-                   "vldrb.8 q3, [%[row3]]\n"
-                   "add %[row3], %[step3]\n"
-                   "vst40.8 {q0, q1, q2, q3}, [%[columns]]\n"
-                   "vst41.8 {q0, q1, q2, q3}, [%[columns]]\n"
-                   "vst42.8 {q0, q1, q2, q3}, [%[columns]]\n"
-                   "vst43.8 {q0, q1, q2, q3}, [%[columns]]\n"
-                   "add %[columns], %[stride]\n"
-                   "le lr, 1b\n"
-                   : [row0] "=&r"(row0), [row1] "=&r"(row1), [row2] "=&r"(row2), [row3] "=&r"(row3),
-                     [step0] "=&r"(step0), [step1] "=&r"(step1), [step2] "=&r"(step2), [step3] "=&r"(step3),
-                     [columns] "+&r"(columns)
-                   : [at] "w"(rows.at), [step] "w"(rows.step), [count] "r"(count), [stride] "rI"(stride)
-                   : "lr", "q0", "q1", "q2", "q3", "memory");
+/* Writes `count` columns of 64 bytes, `stride` bytes apart, of elements of so many bits. */
+/* clang-format off */
+#define INTERLEAVE(name, BITS) \
+static inline void name(struct four_rows rows, int8_t *columns, int32_t stride, int32_t count) \
+{ \
+    int32_t row0, row1, row2, row3, step0, step1, step2, step3; \
+    if (count <= 0) \
+        return; \
+    __asm volatile("dls lr, %[count]\n" \
+                   "vmov %[row0], %[row2], %q[at][2], %q[at][0]\n" \
+                   "vmov %[row1], %[row3], %q[at][3], %q[at][1]\n" \
+                   "vmov %[step0], %[step2], %q[step][2], %q[step][0]\n" \
+                   "vmov %[step1], %[step3], %q[step][3], %q[step][1]\n" \
+                   "1:\n" \
+                   "vldrb.8 q0, [%[row0]]\n" \
+                   "add %[row0], %[step0]\n" \
+                   "vldrb.8 q1, [%[row1]]\n" \
+                   "add %[row1], %[step1]\n" \
+                   "vldrb.8 q2, [%[row2]]\n" \
+                   "add %[row2], %[step2]\n" \
+                   "vldrb.8 q3, [%[row3]]\n" \
+                   "add %[row3], %[step3]\n" \
+                   "vst40." BITS " {q0, q1, q2, q3}, [%[columns]]\n" \
+                   "vst41." BITS " {q0, q1, q2, q3}, [%[columns]]\n" \
+                   "vst42." BITS " {q0, q1, q2, q3}, [%[columns]]\n" \
+                   "vst43." BITS " {q0, q1, q2, q3}, [%[columns]]\n" \
+                   "add %[columns], %[stride]\n" \
+                   "le lr, 1b\n" \
+                   : [row0] "=&r"(row0), [row1] "=&r"(row1), [row2] "=&r"(row2), [row3] "=&r"(row3), \
+                     [step0] "=&r"(step0), [step1] "=&r"(step1), [step2] "=&r"(step2), [step3] "=&r"(step3), \
+                     [columns] "+&r"(columns) \
+                   : [at] "w"(rows.at), [step] "w"(rows.step), [count] "r"(count), [stride] "rI"(stride) \
+                   : "lr", "q0", "q1", "q2", "q3", "memory"); \
 }
+/* clang-format on */
 
 #endif

@@ -35,8 +35,8 @@ nibble_function cm_scalar_multiply_nibbles, cm_scalar_multiply_nibbles_by_row;
           NIBBLE_SUMS NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_PART(NIBBLE_SUM_2) \
           NIBBLE_PART(NIBBLE_SUM_3) NIBBLE_CLEAR_AGAIN, ""))
 #define NIBBLES_OF_A_ROW(name) \
-    __asm(TURNS_FUNCTION(name, NIBBLE_ROW_WORD, NIBBLE_ROW_WORD_CODE, "1", NIBBLE_CLEAR NIBBLE_START NIBBLE_MASK, \
-          NIBBLE_SUMS NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_CLEAR_AGAIN, ""))
+    __asm(TURNS_FUNCTION(name, NIBBLE_ROW_WORD, NIBBLE_ROW_WORD_CODE, "1", NIBBLE_ROW_START NIBBLE_MASK, NIBBLE_ROW_PART, \
+          NIBBLE_ROW_FINISH))
 /* clang-format on */
 #else
 /* The same for `count` rows. */

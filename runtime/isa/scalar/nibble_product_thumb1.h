@@ -56,6 +56,9 @@
 #define NIBBLE_CLEAR_AGAIN "movs r4, #0\n" "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
 #define NIBBLE_CLEAR NIBBLE_CLEAR_AGAIN "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
 #define NIBBLE_START "stm r0!, {r4-r7}\n"
+#define NIBBLE_ROW_START NIBBLE_CLEAR NIBBLE_START
+#define NIBBLE_ROW_PART NIBBLE_SUMS NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_CLEAR_AGAIN
+#define NIBBLE_ROW_FINISH ""
 #define NIBBLE_MASK "movs r5, #15\n" "lsls r4, r5, #16\n" "orrs r5, r4\n"
 /* clang-format on */
 

@@ -48,6 +48,15 @@
 #define NIBBLE_CLEAR "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
 #define NIBBLE_CLEAR_AGAIN NIBBLE_CLEAR
 #define NIBBLE_START "stm r0!, {r4-r7}\n"
+/* Registers are left for the sums of one row. */
+#define NIBBLE_ROW_START NIBBLE_CLEAR "mov r9, #0\n" "mov r12, #0\n"
+#define NIBBLE_PART_OF_ROW(sum, lower, upper) \
+    "uxth r10, " sum "\n" \
+    "add " upper ", " upper ", " sum ", lsr #16\n" \
+    "add " lower ", r10\n" \
+    "mov " sum ", #0\n"
+#define NIBBLE_ROW_PART NIBBLE_PART_OF_ROW("r4", "r6", "r7") NIBBLE_PART_OF_ROW("r5", "r9", "r12")
+#define NIBBLE_ROW_FINISH "stm r0!, {r6, r7, r9, r12}\n"
 #define NIBBLE_MASK "mov r11, #0x000f000f\n"
 /* clang-format on */
 

@@ -37,9 +37,7 @@
     "adds r2, #32\n" \
     "ldr r0, [sp]\n" \
     "cmp r2, r0\n" \
-    "beq 2f\n" \
     TURNS_AGAIN \
-    "2:\n" \
     "ldr r0, [sp, #4]\n" \
     FINISH \
     TURNS_LEAVE \
@@ -47,7 +45,7 @@
 
 #ifdef __thumb2__
 #define TURNS_ENTER "push {r3-r11, lr}\n" "push {r0}\n" "sub sp, #4\n"
-#define TURNS_AGAIN "b.w 1b\n"
+#define TURNS_AGAIN "bne.w 1b\n"
 #define TURNS_LEAVE "add sp, #8\n" "pop {r3-r11, pc}\n"
 #else
 #define TURNS_ENTER \
@@ -55,7 +53,7 @@
     "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
     "push {r0, r4-r7}\n" \
     "sub sp, #4\n"
-#define TURNS_AGAIN "b 1b\n"
+#define TURNS_AGAIN "beq 2f\n" "b 1b\n" "2:\n"
 #define TURNS_LEAVE \
     "add sp, #4\n" \
     "pop {r0, r4-r7}\n" \

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product as product_of
 
 import numpy as np
 from harness.examples import Example, single
 from harness.runtime import Runtime
 
 from cmcompiler.isa import Isa
+from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.support.packing16 import Filters16
 from cmcompiler.ops.support.requantize import Range16
 from cmcompiler.ops.support.requantize16 import INT16, Requantize16
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.planner import make_plan
 
 SHAPES = [
     *((rows, depth, columns) for rows in (1, 2, 3) for depth in (1, 2, 7) for columns in (1, 4, 6)),
@@ -119,6 +122,49 @@ def bands() -> list[Example]:
     ]
 
 
+def convolution(
+    random: np.random.Generator, window: Window, shape: tuple[int, int, int, int], channels: int
+) -> Example:
+    weights = random.integers(-128, 128, (channels, *window.kernel, shape[3])).astype(np.int8)
+    images = random.integers(-32768, 32768, shape).astype(np.int16)
+    multipliers = random.integers(1 << 30, 1 << 31, channels).tolist()
+    limits = LIMITS[channels % len(LIMITS)]
+    requantize = Requantize16.of(multipliers, [-9] * channels, limits, is_long=True)
+    out = (shape[0], *window.output_size(shape[1:3]), channels)
+    bias = random.integers(-30000, 30000, channels)
+    return single(Conv2d(weights, bias, window, 0, requantize, out), images)
+
+
+def convolutions() -> list[Example]:
+    """Windows without patches and with them: of odd rows, and of gaps."""
+    random = np.random.default_rng(36)
+    windows = (
+        Window((3, 3), (1, 1), (1, 1)),
+        Window((3, 3), (2, 2), (1, 1)),
+        Window((1, 5), (1, 2), (0, 3)),
+        Window((4, 2), (2, 1), (3, 1)),
+        Window((3, 3), (1, 1), (2, 2), (2, 2)),
+        Window((1, 1), (2, 2)),
+    )
+    shapes = ((1, 5, 8, 4), (1, 3, 7, 2), (2, 4, 6, 6), (1, 1, 2, 8), (1, 6, 20, 3))
+    return [
+        convolution(random, window, shape, channels)
+        for window, shape in product_of(windows, shapes)
+        for channels in (2, 5, 8)
+        if min(window.output_size(shape[1:3])) > 0
+    ]
+
+
+def test_convolutions_equal_the_reference(runtime: Runtime) -> None:
+    examples = convolutions()
+    kernels = {
+        step.kernel for each in examples for step in make_plan(each.graph, runtime.isa).steps
+    }
+    without = {Isa.DSP: {"implicit_conv2d_s16"}, Isa.MVE: {"strip_conv2d_s16"}}
+    assert kernels >= {"conv2d_s16", "pixel_conv2d_s16", *without.get(runtime.isa, ())}
+    runtime.check(*examples)
+
+
 def test_bands_of_depthwise_layers_equal_the_reference(runtime: Runtime) -> None:
     runtime.check(*bands())
 
@@ -144,7 +190,7 @@ def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
 
 
 def test_a_cortex_m7_equals_the_reference(cortex_m7: Runtime) -> None:
-    cortex_m7.check(*examples())
+    cortex_m7.check(*examples(), *convolutions())
 
 
 def test_sums_are_short_where_none_can_leave_32_bits() -> None:

@@ -34,7 +34,7 @@ GROUPED = Microkernel("grouped_s8", mve=True)
 
 _SIZES = {
     FOR_3X3: "_3x3",
-    FOR_3X3_SHORT: "_3x3",
+    FOR_3X3_SHORT: "_3x3_s16",
     FOR_5X5: "_5x5",
     SHARED: "_shared",
     GROUPED: "_grouped",
@@ -134,12 +134,13 @@ def choose(
 
 
 def choose_short(
-    filters: Filters16, window: Window, output_shape: tuple[int, ...], isa: Isa
+    filters: Filters16, window: Window, columns: int, output_shape: tuple[int, ...], isa: Isa
 ) -> Scheme | None:
     """For int16 images: the loops of int8 with another end; None without such loops.
 
     Args:
         filters: one for each channel; weights are [channels, kernel height * kernel width].
+        columns: of the input.
         output_shape: [N, H, W, C].
     """
     if not filters.is_short or window.kernel != (3, 3) or window.dilation != (1, 1):
@@ -149,7 +150,7 @@ def choose_short(
     if window.stride[1] not in (1, 2):
         return None
     if isa is Isa.MVE:
-        return _short_3x3_mve(filters, window.stride, output_shape)
+        return _short_3x3_mve(filters, window, columns, output_shape)
     return None if output_shape[2] == 1 else _short_3x3_dsp(filters, window.stride, output_shape)
 
 
@@ -285,20 +286,30 @@ def _short_3x3_dsp(
 
 
 def _short_3x3_mve(
-    filters: Filters16, stride: tuple[int, int], output_shape: tuple[int, ...]
+    filters: Filters16, window: Window, columns: int, output_shape: tuple[int, ...]
 ) -> Scheme | None:
-    """Works in rounds of four columns: of two rows with stride 1, of one with stride 2."""
+    """Works in rounds of four columns: of two rows with stride 1, of one with stride 2.
+
+    Several bands of a narrow image are computed at once if there is memory.
+    """
     _, height, width, channels = output_shape
-    outputs = 4
+    stride, outputs = window.stride, 4
     if 2 * outputs * channels >= OFFSETS - 1:
         return None
-    portions, chunk = _portions(width, outputs, LEAST_CHUNK)
-    portions = min(portions, MOST_SHORT_ROUNDS * outputs // chunk)
-    columns = -(-chunk // outputs) * outputs * stride[1]
-    apart = "_stride_2" if stride[1] == 2 else ""
     band = 2 if stride == (1, 1) and height > 1 else 1
-    name, weights = f"depthwise_conv2d_3x3_s16{apart}", filters.by_patches
-    return Scheme(name, FOR_3X3_SHORT, weights, band, chunk, 64 * columns, portions, base=128)
+    pitch = -(-_pitch_columns(window, columns, width) // stride[1])
+    if pitch * stride[1] <= LEAST_CHUNK:
+        bands, most = -(-height // band), MOST_SHORT_ROUNDS * outputs // pitch
+        least = min(bands, LEAST_CHUNK // (pitch * stride[1]))
+        chunk, portions = least * pitch, min(-(-bands // least), most // least)
+        bands = min(bands, least * portions)
+    else:
+        portions, chunk = _portions(width, outputs, LEAST_CHUNK)
+        portions, bands = min(portions, MOST_SHORT_ROUNDS * outputs // chunk), 1
+    space = 64 * -(-chunk // outputs) * outputs * stride[1]
+    name = f"depthwise_conv2d_3x3_s16{'_stride_2' if stride[1] == 2 else ''}"
+    weights = filters.by_patches
+    return Scheme(name, FOR_3X3_SHORT, weights, band, chunk, space, portions, bands, base=128)
 
 
 def _dsp_bands(
@@ -365,12 +376,17 @@ def _3x3_name(filters: Filters, stride: int, isa: Isa, alone: bool = False) -> s
 
 
 def _pitch(window: Window, columns: int, width: int) -> int:
-    """Patches from one band to the next: the padding behind a band is that before the next one."""
+    """Patches from one band to the next."""
+    patches = width if window.stride[1] == 2 else -(-width // 2)
+    return max(patches, -(-_pitch_columns(window, columns, width) // 2))
+
+
+def _pitch_columns(window: Window, columns: int, width: int) -> int:
+    """The same in columns: the padding behind a band is that before the next one."""
     covered = (width - 1) * window.stride[1] + 3
     before = min(window.padding[1], covered)
     after = covered - before - min(columns, covered - before)
-    patches = width if window.stride[1] == 2 else -(-width // 2)
-    return max(patches, -(-(covered - min(before, after)) // 2))
+    return covered - min(before, after)
 
 
 def _portions(width: int, outputs: int, least: int) -> tuple[int, int]:

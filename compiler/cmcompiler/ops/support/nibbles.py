@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from cmcompiler.ir.op import ALIGN
 from cmcompiler.ops.support.requantize import Int8Array
@@ -43,7 +44,7 @@ def suits(weights: Int8Array) -> bool:
     return least >= LEAST and largest <= LARGEST and max(-least, largest) >= LARGEST
 
 
-def sums_fit(largest: Int32Array, depth: int) -> bool:
+def sums_fit(largest: npt.NDArray[np.int64], depth: int) -> bool:
     """Whether 16 times the sums, of raised weights, too, fit 32 bits.
 
     Args:

@@ -17,6 +17,9 @@ GEMM16 = Microkernel("gemm_s16", dsp=True, mve=True)
 LONG_GEMM16 = Microkernel("gemm_s16_long")
 GEMMS16 = (GEMM16, LONG_GEMM16)
 
+PACKED_SHORT_ROWS = 2
+"""CM_PACKED_SHORT_ROWS of cmrt/isa.h."""
+
 COLUMNS = 4
 """Channels of a block of weights."""
 
@@ -105,6 +108,10 @@ class Filters16:
         return {Isa.SCALAR: 4 * depth, Isa.DSP: 8 + 8 * -(-depth // 2), Isa.MVE: 0}[
             self._provider(isa)
         ]
+
+    def packs_rows(self, isa: Isa) -> bool:
+        """Whether cm_isa_pack_rows_s16 saves work: a product packs its rows anyway."""
+        return self.is_short and isa is Isa.DSP
 
     def _provider(self, isa: Isa) -> Isa:
         return self.microkernel.provider(isa)

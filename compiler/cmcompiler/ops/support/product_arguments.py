@@ -14,6 +14,7 @@ from cmcompiler.ir.words import ALIGN
 from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.packing import PACKED_ROWS
+from cmcompiler.ops.support.packing16 import PACKED_SHORT_ROWS
 
 VECTOR = 16
 """Bytes of a strip's pixel that are copied at once."""
@@ -238,7 +239,8 @@ class StripArguments(ProductArguments):
         return self._parts(count)._replace(lines=count * self.window.kernel_height)
 
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
-        work, pixels = super().whole(macs, outputs, calls, lanes), outputs // self.output.channels
+        work = super().whole(macs, outputs, calls, lanes)
+        pixels = outputs // self._columns_of_portion
         division, phases = self.division(self.output.height), pixels / self.output.pixels
         return work._replace(
             pixels=pixels,
@@ -250,18 +252,29 @@ class StripArguments(ProductArguments):
 
 
 @dataclass(frozen=True)
+class StripArguments16(StripArguments):
+    """Strips of int16; all sizes are bytes."""
+
+    family = "strip_conv2d_s16"
+    channel_bytes = 2
+
+
+@dataclass(frozen=True)
 class ImplicitArguments(ProductArguments):
-    """One image in one group. Rows of outputs are a multiple of four pixels, pixels of the input
-    are one of four bytes.
+    """One image in one group. Rows of outputs are a multiple of the windows packed at once: four,
+    or two of int16. Pixels of the input are one of four bytes.
     """
 
     c_name = "cm_implicit_conv2d"
     has_roundings = False
 
+    windows: ClassVar[int] = PACKED_ROWS
+    """Windows that are packed at once."""
+
     scratch: Annotated[Place, "a strip, then the workspace of the product"]
     depth: Annotated[Int32, "bytes of a window"]
     row_depth: Annotated[Int32, "bytes of a row of a window"]
-    strip: Annotated[Int32, "bytes that four windows see of a row"]
+    strip: Annotated[Int32, "bytes that windows packed at once see of a row"]
     step: Annotated[Int32, "bytes from one window to the next"]
     left: Annotated[Int32, "bytes of padding at the left"]
     stride_height: Int16
@@ -273,4 +286,13 @@ class ImplicitArguments(ProductArguments):
         return self.depth
 
     def division(self, rows: int, units: int = 1) -> Work:
-        return self._parts(rows * (self.output.width // PACKED_ROWS))
+        return self._parts(rows * (self.output.width // self.windows))
+
+
+@dataclass(frozen=True)
+class ImplicitArguments16(ImplicitArguments):
+    """Windows of int16; all sizes are bytes."""
+
+    family = "conv2d_s16"
+    channel_bytes = 2
+    windows = PACKED_SHORT_ROWS

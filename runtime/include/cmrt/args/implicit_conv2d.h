@@ -5,8 +5,8 @@
 #include "cmrt/args/rows.h"
 #include "cmrt/program.h"
 
-/* One image in one group. Rows of outputs are a multiple of four pixels, pixels of the input are one of
-   four bytes. */
+/* One image in one group. Rows of outputs are a multiple of the windows packed at once: four, or two of
+   int16. Pixels of the input are one of four bytes. */
 struct cm_implicit_conv2d {
     struct cm_rows input;
     struct cm_rows output;
@@ -19,7 +19,7 @@ struct cm_implicit_conv2d {
     int32_t depth;
     /* bytes of a row of a window */
     int32_t row_depth;
-    /* bytes that four windows see of a row */
+    /* bytes that windows packed at once see of a row */
     int32_t strip;
     /* bytes from one window to the next */
     int32_t step;
