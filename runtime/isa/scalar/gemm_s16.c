@@ -3,8 +3,9 @@
 #include "cmrt/isa.h"
 #include "cmrt/short_output.h"
 #include "short_product.h"
+#include "short_rows.h"
 
-enum { COLUMNS = 4, OFFSET = 128, SIGN = 0x8000 };
+enum { COLUMNS = 4, SIGN = 0x8000 };
 
 /* Four columns: their weights plus 128 follow, depth by depth. */
 struct block {
@@ -12,62 +13,30 @@ struct block {
     int32_t multiplier[COLUMNS], places[COLUMNS];
 };
 
-/* A pair of rows, or one, plus 32768 in the workspace, and what their sums are too large by. */
+/* Rows in the workspace, a pair or one: plus 32768, behind what the sums are too large by. */
 struct rows {
     short_function *multiply;
     int32_t count;
-    uint32_t excess[2];
 };
 
-/* Words of both rows of a pair, from depth `from` on; sum: of all words, next_sum: of their upper halves. */
-static void pack_words(uint32_t *out, const int16_t *row, const int16_t *next, int32_t depth,
-                       uint32_t *excess)
+static void pack_row(struct short_rows *out, const int16_t *row, int32_t depth)
 {
-    const uint32_t signs = UINT32_C(0x80008000);
-    uint32_t sum = 0, next_sum = 0;
-    int32_t k = 0;
-    if (((uintptr_t)row | (uintptr_t)next) % 4 == 0)
-        for (; k + 2 <= depth; k += 2, out += 2) {
-            uint32_t two, after;
-            memcpy(&two, __builtin_assume_aligned(row + k, 4), 4);
-            memcpy(&after, __builtin_assume_aligned(next + k, 4), 4);
-            two ^= signs;
-            after ^= signs;
-            const uint32_t first = (two & 0xffff) | after << 16, second = two >> 16 | after >> 16 << 16;
-            out[0] = first;
-            out[1] = second;
-            sum += first + second;
-            next_sum += (first >> 16) + (second >> 16);
-        }
-    for (; k < depth; ++k) {
-        const uint32_t word = ((uint16_t)row[k] | (uint32_t)(uint16_t)next[k] << 16) ^ signs;
-        *out++ = word;
-        sum += word;
-        next_sum += word >> 16;
-    }
-    excess[0] = OFFSET * (sum - (next_sum << 16));
-    excess[1] = OFFSET * next_sum;
-}
-
-static void pack_row(uint16_t *out, const int16_t *row, int32_t depth, uint32_t *excess)
-{
+    uint16_t *shorts = (uint16_t *)out->words;
     uint32_t sum = 0;
     for (int32_t k = 0; k < depth; ++k) {
         const uint16_t x = (uint16_t)(row[k] ^ SIGN);
-        *out++ = x;
+        *shorts++ = x;
         sum += x;
     }
-    *excess = OFFSET * sum;
+    out->excess[0] = OFFSET * sum;
 }
 
-static void pack(const struct cm_gemm *gemm, struct rows *rows, int32_t depth)
+static void pack(const struct cm_gemm *gemm, int32_t count, int32_t depth)
 {
-    const int16_t *row = (const int16_t *)(const void *)gemm->lhs;
-    const int16_t *next = (const int16_t *)(const void *)(gemm->lhs + gemm->lhs_stride);
-    if (rows->count == 2)
-        pack_words(gemm->workspace, row, next, depth, rows->excess);
+    if (count == 1)
+        pack_row(gemm->workspace, (const int16_t *)(const void *)gemm->lhs, depth);
     else
-        pack_row(gemm->workspace, row, depth, rows->excess);
+        cm_scalar_pack_shorts(gemm->workspace, 0, gemm->lhs, gemm->lhs_stride, depth);
 }
 
 /* How outputs are limited: to int16, to its numbers from 0 on, or to any others. */
@@ -137,14 +106,15 @@ static void multiply(const struct cm_gemm *gemm, const struct rows *rows, int32_
     const struct cm_short_range *range = gemm->weights;
     const struct block *block = (const struct block *)(range + 1);
     const int32_t columns = gemm->columns / (int32_t)sizeof(int16_t);
+    const struct short_rows *packed = gemm->workspace;
     for (int32_t column = 0; column < columns; column += COLUMNS) {
         const uint8_t *weights = (const uint8_t *)(block + 1);
         const int32_t left = columns - column, count = left < COLUMNS ? left : COLUMNS;
         uint32_t sums[2][COLUMNS];
-        rows->multiply(sums[0], gemm->workspace, weights, depth);
+        rows->multiply(sums[0], (const uint16_t *)packed->words, weights, depth);
         for (int32_t r = 0; r < rows->count; ++r) {
             int16_t *out = (int16_t *)(void *)(gemm->out + r * gemm->out_stride);
-            output(range, block, sums[r], rows->excess[r], out + column, count);
+            output(range, block, sums[r], packed->excess[r], out + column, count);
         }
         block = (const struct block *)(const void *)(weights + depth * COLUMNS);
     }
@@ -155,10 +125,11 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
     const int32_t depth = gemm->depth / (int32_t)sizeof(int16_t);
     struct cm_gemm left = *gemm;
     while (left.rows > 0) {
-        struct rows rows = {cm_scalar_multiply_shorts, 2, {0}};
+        struct rows rows = {cm_scalar_multiply_shorts, 2};
         if (left.rows == 1)
-            rows = (struct rows){cm_scalar_multiply_shorts_by_row, 1, {0}};
-        pack(&left, &rows, depth);
+            rows = (struct rows){cm_scalar_multiply_shorts_by_row, 1};
+        if (left.lhs != NULL)
+            pack(&left, rows.count, depth);
         multiply(&left, &rows, depth);
         left.rows -= rows.count;
         left.lhs += rows.count * left.lhs_stride;

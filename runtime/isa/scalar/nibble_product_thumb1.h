@@ -56,6 +56,27 @@
 #define NIBBLE_CLEAR_AGAIN "movs r4, #0\n" "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
 #define NIBBLE_CLEAR NIBBLE_CLEAR_AGAIN "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
 #define NIBBLE_START "stm r0!, {r4-r7}\n"
+/* The first turn's halves are the sums: r12 says where to go on, as lr does for the next ones. */
+#define NIBBLE_FIRST_PART(sum) \
+    "mov r7, " sum "\n" \
+    "uxth r6, r7\n" \
+    "lsrs r7, r7, #16\n" \
+    "stm r0!, {r6, r7}\n"
+#define NIBBLE_ROWS_START NIBBLE_CLEAR_AGAIN "adr r4, 7f\n" "mov r12, r4\n" "adr r4, 8f\n" "mov lr, r4\n"
+#define NIBBLE_ROWS_PART \
+    NIBBLE_SUMS \
+    "mov pc, r12\n" \
+    ".p2align 2\n" \
+    "7:\n" \
+    NIBBLE_FIRST_PART(NIBBLE_SUM_0) NIBBLE_FIRST_PART(NIBBLE_SUM_1) NIBBLE_FIRST_PART(NIBBLE_SUM_2) \
+    NIBBLE_FIRST_PART(NIBBLE_SUM_3) \
+    "b 9f\n" \
+    ".p2align 2\n" \
+    "8:\n" \
+    NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_PART(NIBBLE_SUM_2) NIBBLE_PART(NIBBLE_SUM_3) \
+    "9:\n"
+#define NIBBLE_ROWS_AGAIN "mov r12, lr\n" NIBBLE_CLEAR_AGAIN
+
 #define NIBBLE_ROW_START NIBBLE_CLEAR NIBBLE_START
 #define NIBBLE_ROW_PART NIBBLE_SUMS NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_CLEAR_AGAIN
 #define NIBBLE_ROW_FINISH ""

@@ -44,6 +44,12 @@
     "add.w r9, r9, " sum ", lsr #16\n" \
     "strd r8, r9, [r0], #8\n"
 
+#define NIBBLE_ROWS_START NIBBLE_CLEAR NIBBLE_START NIBBLE_START
+#define NIBBLE_ROWS_PART \
+    NIBBLE_SUMS \
+    NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_PART(NIBBLE_SUM_2) NIBBLE_PART(NIBBLE_SUM_3) \
+    NIBBLE_CLEAR_AGAIN
+#define NIBBLE_ROWS_AGAIN ""
 #define NIBBLE_SUMS "ldr r0, [sp, #4]\n"
 #define NIBBLE_CLEAR "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
 #define NIBBLE_CLEAR_AGAIN NIBBLE_CLEAR

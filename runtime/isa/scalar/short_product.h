@@ -95,8 +95,8 @@ typedef void short_function(uint32_t *sums, const uint16_t *rows, const uint8_t 
 #endif
 
 short_function cm_scalar_multiply_shorts, cm_scalar_multiply_shorts_by_row;
-__asm(TURNS_FUNCTION(cm_scalar_multiply_shorts, SHORT_DEPTH, SHORT_DEPTH_CODE, "2", SHORT_CLEAR, "", SHORT_FINISH));
-__asm(TURNS_FUNCTION(cm_scalar_multiply_shorts_by_row, SHORT_ROW_DEPTH, SHORT_ROW_DEPTH_CODE, "1", SHORT_CLEAR, "",
+__asm(TURNS_FUNCTION(cm_scalar_multiply_shorts, SHORT_DEPTH, SHORT_DEPTH_CODE, "2", SHORT_CLEAR, "", "", SHORT_FINISH));
+__asm(TURNS_FUNCTION(cm_scalar_multiply_shorts_by_row, SHORT_ROW_DEPTH, SHORT_ROW_DEPTH_CODE, "1", SHORT_CLEAR, "", "",
       SHORT_ROW_FINISH));
 /* clang-format on */
 #else

@@ -8,8 +8,9 @@
 /* The arguments are sums, rows, weights and a number of steps, in r0 to r3. A step takes a word of weights from r2,
    and as many bytes from r1 as the power `log` of two; STEP is its code, of `code` bytes. Eight steps are a turn;
    if their number is no multiple of that, the first turn begins within. START: before the first turn, keeps r1 to
-   r3; the sums are in r0, as they are for PART, after each turn, and FINISH, after the last one. */
-#define TURNS_FUNCTION(name, STEP, code, log, START, PART, FINISH) \
+   r3; the sums are in r0, as they are for PART, after each turn, and FINISH, after the last one. AGAIN, only with
+   Thumb-1, between turns. */
+#define TURNS_FUNCTION(name, STEP, code, log, START, PART, AGAIN, FINISH) \
     CM_ASM_FUNCTION(name) \
     TURNS_ENTER \
     "lsls r4, r3, #2\n" \
@@ -37,7 +38,7 @@
     "adds r2, #32\n" \
     "ldr r0, [sp]\n" \
     "cmp r2, r0\n" \
-    TURNS_AGAIN \
+    TURNS_AGAIN(AGAIN) \
     "ldr r0, [sp, #4]\n" \
     FINISH \
     TURNS_LEAVE \
@@ -45,7 +46,7 @@
 
 #ifdef __thumb2__
 #define TURNS_ENTER "push {r3-r11, lr}\n" "push {r0}\n" "sub sp, #4\n"
-#define TURNS_AGAIN "bne.w 1b\n"
+#define TURNS_AGAIN(AGAIN) "bne.w 1b\n"
 #define TURNS_LEAVE "add sp, #8\n" "pop {r3-r11, pc}\n"
 #else
 #define TURNS_ENTER \
@@ -53,7 +54,7 @@
     "mov r4, r8\n" "mov r5, r9\n" "mov r6, r10\n" "mov r7, r11\n" \
     "push {r0, r4-r7}\n" \
     "sub sp, #4\n"
-#define TURNS_AGAIN "beq 2f\n" "b 1b\n" "2:\n"
+#define TURNS_AGAIN(AGAIN) "beq 2f\n" AGAIN "b 1b\n" "2:\n"
 #define TURNS_LEAVE \
     "add sp, #4\n" \
     "pop {r0, r4-r7}\n" \

@@ -105,13 +105,13 @@ class Filters16:
         depth: int = self.weights.shape[1]
         if not self.is_short:
             return 0
-        return {Isa.SCALAR: 4 * depth, Isa.DSP: 8 + 8 * -(-depth // 2), Isa.MVE: 0}[
+        return {Isa.SCALAR: 8 + 4 * depth, Isa.DSP: 8 + 8 * -(-depth // 2), Isa.MVE: 0}[
             self._provider(isa)
         ]
 
     def packs_rows(self, isa: Isa) -> bool:
         """Whether cm_isa_pack_rows_s16 saves work: a product packs its rows anyway."""
-        return self.is_short and isa is Isa.DSP
+        return self.is_short and isa is not Isa.MVE
 
     def _provider(self, isa: Isa) -> Isa:
         return self.microkernel.provider(isa)
