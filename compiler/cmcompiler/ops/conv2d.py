@@ -93,7 +93,7 @@ class _Strip(TypedDict):
 
 
 _NO_VALUES = ConvolutionValues(0, 0, 0, 0, 0)
-"""Those of int16, whose weights hold what makes outputs of sums."""
+"""The values of int16 layers, whose weights hold what makes outputs of sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +378,7 @@ class Conv2d(Convolution):
 
     @property
     def _shares_columns16(self) -> bool:
-        """The same for windows of int16, two of which are multiplied at once."""
+        """Whether windows of int16 do, of which two are multiplied at once."""
         return self._has_strips(2)
 
     def _has_strips(self, rows: int) -> bool:
@@ -404,7 +404,7 @@ class Conv2d(Convolution):
         return fits and self._has_windows(packing.PACKED_ROWS, 4)
 
     def _is_implicit16(self, filters: Filters16, isa: Isa) -> bool:
-        """The same for windows of int16: in twos."""
+        """Whether windows of int16 are packed without patches: in twos."""
         return filters.packs_rows(isa) and self._has_windows(PACKED_SHORT_ROWS, 2)
 
     def _has_windows(self, rows: int, channels: int) -> bool:

@@ -69,7 +69,7 @@ class Convolution(RequantizedOp):
         return Filters.fold(weights, self.bias, self.input_zero_point, self.requantize)
 
     def filters16(self, weights: Int8Array) -> Filters16:
-        """The same for int16 images."""
+        """Weights of shape [C_out, depth] for int16 images."""
         return Filters16.of(weights, self.bias, self.requantize)
 
     def weighted_sums(self, images: Tensor, weights: Int8Array) -> WeightedSums:

@@ -382,7 +382,7 @@ def _pitch(window: Window, columns: int, width: int) -> int:
 
 
 def _pitch_columns(window: Window, columns: int, width: int) -> int:
-    """The same in columns: the padding behind a band is that before the next one."""
+    """Columns from one band to the next: the padding behind one is that before the next."""
     covered = (width - 1) * window.stride[1] + 3
     before = min(window.padding[1], covered)
     after = covered - before - min(columns, covered - before)

@@ -20,7 +20,7 @@ SUM_BITS = 27
 """Sums are smaller than 2 to this power: 16 times them fit 32 bits, as DSP makes them."""
 
 _RAISED = 8
-"""What DSP adds to weights: sums grow by as many times those of rows."""
+"""DSP adds this to weights, so sums grow by as many times those of rows."""
 
 _COLUMNS, _BYTES = 16, 4096
 """Columns unpacked at once at least, and bytes that more of them may take."""
