@@ -292,7 +292,7 @@ class DepthwiseConv2d(Convolution):
         shape = (count, 1 if alone else height, *rest)
         image = inputs[0].shape
         affine = self._affine if image == self.output_shape else None
-        if affine is not None and (scheme := depthwise_affine.choose(affine, isa)):
+        if affine is not None and (scheme := depthwise_affine.choose(affine, image[2], isa)):
             return scheme
         if self.output_shape[3] > image[3]:
             return depthwise_shared.choose(self._filters, self.window, image, shape, isa)

@@ -75,14 +75,18 @@ def find_affine(
     return ChannelAffine(factors.astype(np.int32), offsets.astype(np.int32))
 
 
-def choose(function: ChannelAffine, isa: Isa) -> Scheme | None:
-    """The way to compute rows of such functions; None where others take fewer instructions."""
+def choose(function: ChannelAffine, columns: int, isa: Isa) -> Scheme | None:
+    """The way to compute rows of such functions; None where others take fewer instructions.
+
+    Args:
+        columns: of a row.
+    """
     if isa is Isa.DSP:  # two elements at a time
         return None
     weights = _by_lane(function) if isa is Isa.MVE else _by_channel(function)
     if isa is Isa.MVE and len(weights) > MOST_ROW_WEIGHTS:
         return None
-    return Scheme("depthwise_conv2d_affine", AFFINE, weights, 1, 1, 0)
+    return Scheme("depthwise_conv2d_affine", AFFINE, weights, 1, columns, 0)
 
 
 def _by_channel(function: ChannelAffine) -> bytes:
