@@ -104,7 +104,10 @@ class Search:
     def estimate(self, model: str) -> Estimate:
         (found,) = cmbuild.fit(model, self.board, export=True, **self.workers)
         need, cycles, accuracy = found.need, found.cycles, found.accuracy
-        assert need is not None and cycles is not None and accuracy is not None
+        if cycles is None:
+            known = "docs/cycles.md says which cores have predictions"
+            raise SystemExit(f"error: {model}: no cycles without a run on {self.board}; {known}")
+        assert need is not None and accuracy is not None
         flash, ram = need.weights + need.code, need.arena + need.static
         limits = self.limits
         exceeded = {

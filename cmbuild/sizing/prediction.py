@@ -55,9 +55,11 @@ class CoreCosts(_Record):
 
     def _prices(self, kernel: str) -> Work | None:
         """Prices of a kernel; those of whole images where none for tiles are known. Then `tiles` is
-        not known either, so that only rows alone are priced so.
+        not known either, so that only rows alone are priced so. A sum of all rows at once takes as
+        long as one that goes on with each row.
         """
-        return self.kernels.get(kernel) or self.kernels.get(kernel.removesuffix(_TILED))
+        names = (kernel, kernel.removesuffix(_TILED), f"{kernel}{_BY_ROWS}")
+        return next((self.kernels[name] for name in names if name in self.kernels), None)
 
 
 class CostTable(_Record):
@@ -73,6 +75,9 @@ class CostTable(_Record):
 
 _TILED = "_tiled"
 """The end of the names of kernels for narrow tiles, in which loops have a few rounds."""
+
+_BY_ROWS = "_rows"
+"""The end of the names of kernels that go on with each row."""
 
 
 @cache

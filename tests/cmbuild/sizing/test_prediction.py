@@ -101,3 +101,12 @@ def test_rows_alone_of_a_step_that_computes_a_part_of_its_node() -> None:
         for count in (step.elements, 0)
     )
     assert alone[0] == f"{part[0]}_tiled" and part[1] == Work(calls=rows)
+
+
+def test_a_sum_of_all_rows_costs_what_one_by_rows_does() -> None:
+    costs = CORES["cortex-m33"]
+    work = Work(filled=1000, outputs=10)
+    by_rows = costs.cycles({"quantized_sum_rows": work})
+    assert by_rows is not None and by_rows > 1000
+    assert costs.cycles({"quantized_sum": work}) == by_rows
+    assert costs.cycles({"nothing": work}) is None
