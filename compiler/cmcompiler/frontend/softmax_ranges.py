@@ -60,17 +60,21 @@ class ProbabilityMeter(torch.nn.Module):
 
     def bits(self, most: int) -> int:
         """The number of bits with the least noise; 0 if that is fine."""
-        if self.signal >= self.noise[0] * 10 ** (FINE / 10):
+        if self.is_fine(0):
             return 0
         few = [bits for bits in range(most + 1) if self.clipped[bits] <= MOST_CLIPPED * self.rows]
         return min(few, key=self.noise.__getitem__)
+
+    def is_fine(self, bits: int) -> bool:
+        """Whether steps of so many bits leave enough."""
+        return self.signal >= self.noise[bits] * 10 ** (FINE / 10)
 
 
 def watch_softmaxes(prepared: GraphModule) -> tuple[ProbabilityMeter, ...]:
     """Meters of the softmaxes with int8 results."""
     meters = []
     for node in list(prepared.graph.nodes):
-        dim = _dimension(node)
+        dim = dimension_of(node)
         if dim is None or not any(_observers(node)):
             continue
         meter = ProbabilityMeter(node.name, dim)
@@ -89,7 +93,7 @@ def choose_softmax_ranges(prepared: GraphModule, meters: Sequence[ProbabilityMet
             for observer in _observers(node):
                 groups.setdefault(observer, []).append(node)
     for observer, nodes in groups.items():
-        bits = min(by_name[node.name].bits(_most_bits(node)) for node in nodes)
+        bits = min(by_name[node.name].bits(most_bits(node)) for node in nodes)
         if bits and _is_alone(prepared, observer):
             observer.scale.mul_(2.0**-bits)
             for node in nodes:
@@ -102,7 +106,7 @@ def _unmasked(node: Node) -> tuple[Any, ...]:
     return x, None, dim, -math.inf, False
 
 
-def _dimension(node: Node) -> int | None:
+def dimension_of(node: Node) -> int | None:
     """Over which a softmax is; None for other nodes."""
     dim: Any = None
     if node.target is _MASKED:
@@ -112,8 +116,8 @@ def _dimension(node: Node) -> int | None:
     return dim  # type: ignore[no-any-return]
 
 
-def _most_bits(node: Node) -> int:
-    length = fake(node).shape[_dimension(node)]
+def most_bits(node: Node) -> int:
+    length = fake(node).shape[dimension_of(node)]
     return BITS_OF_LONGER if length > LONGEST else MOST_FINER_BITS
 
 

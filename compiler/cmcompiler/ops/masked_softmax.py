@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -39,37 +40,46 @@ class MaskedSoftmaxArguments(Arguments):
 
 
 @dataclass(frozen=True)
-class MaskedSoftmax(Op):
-    """The softmax of each row without the elements that the mask leaves out, which become -128.
+class MaskedRows(Op):
+    """The softmax of each row without the elements that the mask leaves out.
 
-    Inputs of the op: int8 rows, and a mask of bools.
+    Inputs of the op: rows, and a mask of bools.
 
     Attributes:
+        excluded: what stands for a probability of 0.
         softmax: of what is kept.
         mask: window on the mask, in the shape of the rows.
         empty_rows: what becomes of rows without any.
     """
 
     label = "softmax"
-    element = np.dtype(np.int8)
-    in_place = frozenset({0})
+    excluded: ClassVar[int]
 
-    softmax: Softmax
+    softmax: Op
     mask: Strided
     empty_rows: EmptyRows
 
     @property
+    @abstractmethod
+    def equal(self) -> int:
+        """The elements of a row that has the same of each."""
+
+    @property
     def of_empty(self) -> int:
         """The elements of a row without any, unless they are unmasked."""
-        if self.empty_rows is not EmptyRows.EQUAL:
-            return INT8.minimum
-        twice = (2 << 8 + self.softmax.finer_bits) // self.mask.shape[-1]
-        return min((twice + 1) // 2 + INT8.minimum, INT8.maximum)
+        return self.equal if self.empty_rows is EmptyRows.EQUAL else self.excluded
+
+    @property
+    def loops(self) -> Loops:
+        """Over the rows of the input and those of the mask."""
+        last = len(self.mask.shape) - 1
+        rows = Strided.dense(self.mask.shape).select(last, 0)
+        return Loops.over(rows, self.mask.select(last, 0))
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         kept = self.mask.read(inputs[1]).astype(np.bool_).reshape(-1, self.mask.shape[-1])
         rows = inputs[0].reshape(kept.shape)
-        output = np.full(rows.shape, INT8.minimum, np.int8)
+        output = np.full(rows.shape, self.excluded, self.element)
         for row, own, result in zip(rows, kept, output, strict=True):
             if own.any():
                 result[own] = self.softmax.reference(row[own])[0]
@@ -79,10 +89,23 @@ class MaskedSoftmax(Op):
                 result[:] = self.of_empty
         return (output.reshape(inputs[0].shape),)
 
+
+@dataclass(frozen=True)
+class MaskedSoftmax(MaskedRows):
+    """MaskedRows of int8: excluded elements become -128."""
+
+    element = np.dtype(np.int8)
+    in_place = frozenset({0})
+    excluded = INT8.minimum
+
+    softmax: Softmax
+
+    @property
+    def equal(self) -> int:
+        twice = (2 << 8 + self.softmax.finer_bits) // self.mask.shape[-1]
+        return min((twice + 1) // 2 + INT8.minimum, INT8.maximum)
+
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        last = len(self.mask.shape) - 1
-        rows = Strided.dense(self.mask.shape).select(last, 0)
-        loops = Loops.over(rows, self.mask.select(last, 0))
         length = self.mask.shape[-1]
         arguments = MaskedSoftmaxArguments(
             input=Address(inputs[0]),
@@ -90,7 +113,7 @@ class MaskedSoftmax(Op):
             exponentials=Packed(self.softmax.exponentials().astype("<i4").tobytes()),
             output=Address(outputs[0]),
             kept=Scratch(length),
-            rows=loops.nest((1, 1)),
+            rows=self.loops.nest((1, 1)),
             length=length,
             mask_step=self.mask.strides[-1],
             finer_bits=self.softmax.finer_bits,

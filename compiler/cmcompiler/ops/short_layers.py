@@ -235,7 +235,8 @@ def read_softmax(call: Call) -> None:
     if not 1 <= (1, *rows.shape)[-1] <= LONGEST:
         call.unsupported(f"rows of {rows.shape[-1]:,} elements, not up to {LONGEST:,}")
     scale = _rescale(call)
-    call.emit(ShortSoftmax(scale.multiplier, scale.shift, LONG_REACH), [rows], [result])
+    op = ShortSoftmax(scale.multiplier, scale.shift, (1, *rows.shape)[-1], LONG_REACH)
+    call.emit(op, [rows], [result])
 
 
 def _same_shapes(call: Call) -> tuple[Operand, Operand]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.requantize import requantize
@@ -104,16 +105,26 @@ class ShortSoftmax(Op):
 
     Attributes:
         multiplier, shift: make differences of x steps of reach/65,535.
+        length: of a row.
         reach: REACH or LONG_REACH.
     """
 
     label = "softmax"
     element = np.dtype(np.int16)
-    error_steps = fine_error_steps = 8.0
 
     multiplier: int
     shift: int
+    length: int
     reach: int = REACH
+
+    @property
+    def error_steps(self) -> float:  # type: ignore[override]
+        """Tables are off by up to 7 steps; each exponential of a sum is rounded to one."""
+        return 8.0 + self.length / 2
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return self.error_steps
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows = inputs[0].astype(np.int64).reshape(-1, inputs[0].shape[-1])
@@ -134,20 +145,22 @@ class ShortSoftmax(Op):
         return (np.clip(output, 0, 32767).astype(np.int16).reshape(inputs[0].shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        length = outputs[0].shape[-1]
-        arguments = ShortSoftmaxArguments(
-            Address(inputs[0]),
-            Address(outputs[0]),
+        return [KernelCall.of("short_softmax", self.arguments(inputs[0], outputs[0]))]
+
+    def arguments(self, source: Tensor, output: Tensor) -> ShortSoftmaxArguments:
+        length = output.shape[-1]
+        return ShortSoftmaxArguments(
+            Address(source),
+            Address(output),
             exponentials=_packed(exponentials(self.reach)),
             reciprocals=_packed(reciprocals()),
-            rows=outputs[0].numel // length,
+            rows=output.numel // length,
             length=length,
-            size=inputs[0].dtype.itemsize,
+            size=source.dtype.itemsize,
             multiplier=self.multiplier,
             shift=self.shift,
             is_cut=int(self.reach == LONG_REACH),
         )
-        return [KernelCall.of("short_softmax", arguments)]
 
 
 def _packed(table: Sequence[int]) -> Packed:

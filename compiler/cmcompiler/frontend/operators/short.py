@@ -16,6 +16,8 @@ from torch.nn import functional
 
 from cmcompiler.frontend.expression import evaluate
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.operators.masked_softmax import empty_rows
+from cmcompiler.frontend.operators.masked_softmax import masked_softmax as masked
 from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import (
     Fixed,
@@ -50,6 +52,9 @@ LIBRARY.define("short_bmm(Tensor x, Tensor y_transposed) -> Tensor")
 LIBRARY.define("short_mean(Tensor x, int[] dims, bool keepdim) -> Tensor")
 LIBRARY.define("short_sum(Tensor x, int[] dims, bool keepdim) -> Tensor")
 LIBRARY.define("short_softmax(Tensor x, int dim) -> Tensor")
+LIBRARY.define(
+    "short_masked_softmax(Tensor x, Tensor mask, int dim, float number, bool is_added) -> Tensor"
+)
 _WINDOW = "Tensor x, int[] kernel_size, int[] stride, int[] padding"
 LIBRARY.define(f"short_avg_pool2d({_WINDOW}, bool ceil_mode) -> Tensor")
 LIBRARY.define(f"short_max_pool2d({_WINDOW}, int[] dilation, bool ceil_mode) -> Tensor")
@@ -58,6 +63,7 @@ _LOWERED = (
     *("short_conv2d_s16", "short_conv_transpose2d_s16", "short_linear_s16", "short_clamp_s16"),
     *("short_function_s16", "short_bmm_s16", "short_sum_s16", "short_softmax_s16"),
     *("short_avg_pool2d_s16", "short_max_pool2d_s16", "short_add_s16", "short_mul_s16"),
+    "short_masked_softmax_s16",
 )
 declare(LIBRARY, *_LOWERED)
 
@@ -150,6 +156,11 @@ def softmax(x: Tensor, dim: int) -> Tensor:
     return x.softmax(dim)
 
 
+@float_form(LIBRARY, "short_masked_softmax")
+def masked_softmax(x: Tensor, mask: Tensor, dim: int, number: float, is_added: bool) -> Tensor:
+    return masked(x, mask, dim, number, is_added)
+
+
 @float_form(LIBRARY, "short_avg_pool2d")
 def avg_pool2d(x: Tensor, *window: Any) -> Tensor:
     """
@@ -203,7 +214,8 @@ torch.library.register_fake(
     "cmbuild::short_linear_s16",
     lambda x, weights, *_: x.new_empty((*x.shape[:-1], weights.shape[0])),
 )
-for _name in ("clamp", "function", "softmax"):
+torch.library.register_fake("cmbuild::short_masked_softmax", lambda x, *_: torch.empty_like(x))
+for _name in ("clamp", "function", "softmax", "masked_softmax"):
     torch.library.register_fake(f"cmbuild::short_{_name}_s16", lambda x, *_: torch.empty_like(x))
 torch.library.register_fake(
     "cmbuild::short_add_s16", lambda x, m, s, y, *_: _of_floats(torch.add, x, y)
@@ -368,8 +380,20 @@ def _sum(call: QuantizedCall, divisor: int) -> Replacement:
 
 @quantized_op(_ops.short_softmax.default, output=Fixed(1 / 32768, 0), is_short=True)
 def lower_softmax(call: QuantizedCall) -> Replacement:
-    factor = call.inputs[0].scale / (LONG_REACH / 65535.0)
-    return _ops.short_softmax_s16.default, (*call.arguments, *fixed_point(factor))
+    return _ops.short_softmax_s16.default, (*call.arguments, *_step_of_exponents(call))
+
+
+@quantized_op(_ops.short_masked_softmax.default, output=Fixed(1 / 32768, 0), is_short=True)
+def lower_masked_softmax(call: QuantizedCall) -> Replacement:
+    x, mask, dim, number, is_added = call.arguments
+    assert isinstance(number, float)
+    rows = int(empty_rows(number, bool(is_added)))
+    arguments = (x, mask, dim, *_step_of_exponents(call), rows)
+    return _ops.short_masked_softmax_s16.default, arguments
+
+
+def _step_of_exponents(call: QuantizedCall) -> tuple[int, int]:
+    return fixed_point(call.inputs[0].scale / (LONG_REACH / 65535.0))
 
 
 @quantized_op(_ops.short_avg_pool2d.default, output=SameAs(0), is_short=True)

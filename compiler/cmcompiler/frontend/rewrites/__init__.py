@@ -51,6 +51,7 @@ from cmcompiler.frontend.rewrites.scans import double_scans
 from cmcompiler.frontend.rewrites.scatter_reductions import spell_scatter_reductions
 from cmcompiler.frontend.rewrites.sentinels import limit_margins, separate_sentinels
 from cmcompiler.frontend.rewrites.short import make_short
+from cmcompiler.frontend.rewrites.short_probabilities import lengthen_probabilities
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
 from cmcompiler.frontend.rewrites.svdf import join_filters
 from cmcompiler.frontend.rewrites.three_dimensions import compute_volumes_on_images
@@ -125,6 +126,8 @@ def rewrite(
         if is_portable and _lacks_portability(module):
             module = before
     make_short(module, precision)
+    if not is_portable:
+        lengthen_probabilities(module)
     module.graph.eliminate_dead_code()
     module.recompile()
     return module

@@ -34,12 +34,8 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
     if not precision:
         return
     for node in list(module.graph.nodes):
-        form = _forms().get(node.target)
-        if form is None or not _is_float(node) or not _is_chosen(node, precision):
-            continue
-        made = form(node)
-        if made is not None:
-            replace(node, made)
+        if has_short_form(node) and _is_chosen(node, precision):
+            shorten(node)
     for node in list(module.graph.nodes):
         _join_clamp(node)
     for node in list(module.graph.nodes):
@@ -47,6 +43,17 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
             replace(node, made)
     module.graph.eliminate_dead_code()
     module.recompile()
+
+
+def has_short_form(node: Node) -> bool:
+    return node.target in _forms() and _is_float(node)
+
+
+def shorten(node: Node) -> None:
+    """Puts the short form of an operator in its place, if there is one."""
+    made = _forms()[node.target](node) if has_short_form(node) else _function(node)
+    if made is not None:
+        replace(node, made)
 
 
 def _is_chosen(node: Node, precision: Patterns) -> bool:
@@ -178,6 +185,12 @@ def _softmax(node: Node) -> Node | None:
     return insert(node, _OWN.short_softmax.default, x, dim)
 
 
+def _masked_softmax(node: Node) -> Node | None:
+    if node.args[1] is None:
+        return insert(node, _OWN.short_softmax.default, node.args[0], node.args[2])
+    return insert(node, _OWN.short_masked_softmax.default, *node.args)
+
+
 def _clamp(node: Node) -> Node | None:
     bounds = _bounds(node)
     return insert(node, _OWN.short_clamp.default, node.args[0], 1.0, *bounds)
@@ -261,6 +274,7 @@ def _forms() -> dict[Any, Callable[[Node], Node | None]]:
         _ATEN.avg_pool2d.default: _average,
         _ATEN.max_pool2d.default: _maximum,
         _ATEN.softmax.int: _softmax,
+        _OWN.masked_softmax.default: _masked_softmax,
         _ATEN.relu.default: _clamp,
         _ATEN.relu6.default: _clamp,
         _ATEN.hardtanh.default: _clamp,

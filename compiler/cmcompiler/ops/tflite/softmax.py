@@ -68,7 +68,8 @@ def _emit_short(call: Call, source: Operand, output: Operand) -> None:
     multiplier, shift = quantize_multiplier(factor)
     if shift > MOST_LEFT:
         call.unsupported(f"the input's scale {read_scale(call, 'input').scale:g} is too large")
-    call.emit(ShortSoftmax(multiplier, shift), [source.tensor], [output.tensor])
+    op = ShortSoftmax(multiplier, shift, source.shape[-1])
+    call.emit(op, [source.tensor], [output.tensor])
 
 
 @tflite_op("LOG_SOFTMAX")
