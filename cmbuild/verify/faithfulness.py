@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmbuild.accuracy import CoarseLayer, Faithfulness, LayerFidelity
+from cmbuild.accuracy import CoarseLayer, Faithfulness, Fidelity, LayerFidelity
 from cmbuild.errors import Failed
 from cmbuild.text import percent, plural
 
@@ -152,6 +152,18 @@ def _warnings(record: ExportRecord) -> Iterator[str]:
         yield (
             f"{percent(layer.clipped)} of {_place(layer.node, record)} is outside of the "
             "calibrated range: --calibration with inputs such as the samples"
+        )
+
+
+def unnamed_loss(fidelity: Fidelity | None, check: Faithfulness) -> Iterator[str]:
+    """Where an output loses what no layer does alone: the layer that loses most of its own."""
+    if fidelity is None or not check.coarse or check.warnings:
+        return
+    if fidelity.worst.snr_db < LOW_DB:
+        worst = check.coarse[0]
+        yield (
+            f"no layer loses as much alone, their errors add up: {place(worst)} keeps least, "
+            f"{worst.snr_db:.0f} dB; cmbuild eval --sensitivity ranks them at the outputs"
         )
 
 

@@ -335,3 +335,18 @@ def reflected_samples() -> Made:
             align_corners=False,
         )
     )
+
+
+def put_by_mask() -> Made:
+    return _made(lambda x: x.masked_scatter(x > 0, 2 * x))
+
+
+def put_on_diagonal() -> Made:
+    def compute(x: Tensor) -> Tensor:
+        return torch.diagonal_scatter(x.reshape(2, 4), x[0, :2])
+
+    return _made(compute)
+
+
+def filled_diagonal() -> Made:
+    return _made(lambda x: x.reshape(2, 4).clone().fill_diagonal_(0.5))

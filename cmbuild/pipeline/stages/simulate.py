@@ -38,7 +38,7 @@ from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes
 from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
-from cmbuild.verify.faithfulness import faithfulness, fault_of
+from cmbuild.verify.faithfulness import faithfulness, fault_of, unnamed_loss
 from cmbuild.verify.shortfall import shortfall
 
 if TYPE_CHECKING:
@@ -391,7 +391,11 @@ class SimulateStage(RepeatedStage):
             accuracy=quality.accuracy,
             fidelity=_with_layers(quality.fidelity, faithful),
             faithfulness=faithful,
-            warnings=(*quality.warnings, *faithful.warnings),
+            warnings=(
+                *quality.warnings,
+                *faithful.warnings,
+                *unnamed_loss(quality.fidelity, faithful),
+            ),
             lacking=source.lacking,
             float=runner.float_use(None if counts is None else [op.instructions for op in counts]),
             has_fpu=runner.has_fpu,

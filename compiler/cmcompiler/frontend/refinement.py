@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.balanced_joins import balance
 from cmcompiler.frontend.bias_correction import biases, correct
+from cmcompiler.frontend.costly_roundings import costly_operators
 from cmcompiler.frontend.equalisation import equalise, pairs
 from cmcompiler.frontend.float_parts import UnroundedPart
 from cmcompiler.frontend.image_means import separate_means
@@ -47,6 +48,18 @@ TOO_COARSE = "8 bits are too coarse for its operands"
 
 _MOST_SPOILT = 8
 """Results for which float is tried."""
+
+_MOST_COSTLY = 2
+"""Samples, the worst, on which single roundings are looked at."""
+
+_SAFE = 26.0
+"""In dB: where the worst of a few samples keeps as much, few others keep less than 20 dB."""
+
+_COSTLY = 36.0
+"""In dB, left by a rounding: four such leave 30."""
+
+_LOUD = 0.1
+"""Share of an output's mean power from which on a sample's own ratio counts."""
 
 _TAILS = (0.0, 1e-5, 1e-4)
 """Shares of an activation's elements that ranges leave out at either end."""
@@ -122,6 +135,7 @@ class Refiner:
 
         Convolutions and linear layers come last, as their weights take four times the memory then.
         """
+        self._try_costly()
         if min(self._each[0], default=FINE) >= FINE:
             return
         self._each = [self._measure_each(0)]
@@ -146,6 +160,48 @@ class Refiner:
                     self._try_in_float([node], samples, with_layers, bounds)
             if not with_layers:
                 self._try_together(names[:_MOST_SPOILT], samples)
+
+    def _try_costly(self) -> None:
+        """Computes operators in float between which rounding costs some sample much, though none is
+        spoilt alone and other samples hide it.
+        """
+        before = self._by_sample()
+        if min(before, default=_SAFE) >= _SAFE:
+            return
+        order = sorted(range(len(before)), key=before.__getitem__)
+        samples = [self._deciding[place] for place in order[:_MOST_COSTLY]]
+        part = UnroundedPart(self._prepared)
+        elements = element_count(self._prepared)
+        for node in costly_operators(self._prepared, samples, elements, _COSTLY):
+            part.extend([node])
+        if not part.members:
+            return
+        if not self._states:
+            part.read_by_outputs()
+        gained = min(self._by_sample()) >= min(before) + MINIMAL_GAIN_OF_FLOAT_LAYERS
+        if gained and self._accept("operators in float", self._measure(), 0.0):
+            self._floats.update(dict.fromkeys(part.keep(), TOO_COARSE))
+            self._each = [self._measure_each(half) for half in (0, 1)]
+        else:
+            part.undo()
+
+    def _by_sample(self) -> list[float]:
+        """The least ratio of an output of each deciding sample, outputs near 0 aside."""
+        exact, made = self._exact[0], self._outputs(self._deciding, rounding=True)
+        count = len(exact) // max(len(self._deciding), 1)
+        powers = [float(x.double().square().sum()) for x in exact]
+        least = [_LOUD * sum(powers[place::count]) / len(self._deciding) for place in range(count)]
+        return [
+            min(
+                (
+                    snr(exact[place : place + 1], made[place : place + 1])
+                    for place in range(first, first + count)
+                    if powers[place] > least[place - first]
+                ),
+                default=math.inf,
+            )
+            for first in range(0, len(exact), count or 1)
+        ]
 
     def _try_together(self, names: Sequence[str], samples: Sequence[Sequence[Tensor]]) -> None:
         """Computes results in float none of which gains enough alone, as both sides of a product.
@@ -361,6 +417,10 @@ def resolved_samples(prepared: GraphModule) -> int:
 
 def sample_count(prepared: GraphModule) -> int:
     """Samples that refinement uses: fewer for larger models."""
+    return min(_SAMPLES, max(_FEWEST_SAMPLES, _ELEMENTS // max(element_count(prepared), 1)))
+
+
+def element_count(prepared: GraphModule) -> int:
+    """Elements of all activations of a sample."""
     values = (node.meta.get("val") for node in prepared.graph.nodes if node.op == "call_function")
-    elements = sum(value.numel() for value in values if isinstance(value, Tensor))
-    return min(_SAMPLES, max(_FEWEST_SAMPLES, _ELEMENTS // max(elements, 1)))
+    return sum(value.numel() for value in values if isinstance(value, Tensor))

@@ -43,6 +43,13 @@ _FACTORISATIONS = {
     *("linalg_matrix_exp", "matrix_exp", "linalg_matrix_rank", "linalg_svdvals", "linalg_cond"),
 }
 """Operators that solve or factor matrices."""
+_PUT_ELSEWHERE = {
+    "masked_scatter": "choose with torch.where(mask, values, x), values in the shape of x",
+    "diagonal_scatter": "choose with torch.where(torch.eye(n, dtype=torch.bool), values, x)",
+    "as_strided_scatter": "choose with torch.where and a mask, as of torch.eye for a diagonal",
+    "fill_diagonal_": "choose with torch.where and a mask, as of torch.eye for a diagonal",
+}
+"""Operators that write numbers where no slice or index says, and what does the same."""
 _NAMESPACES = {"aten", "prim", "prims", "cmbuild", "quantized_decomposed"}
 _SWITCHES = {"train": False, "training": False, "p": 0, "dropout_p": 0, "dropout": 0}
 """Arguments of operators that draw random numbers, and the values with which they draw none."""
@@ -81,6 +88,9 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
                 f"{place}{operator_name(node)} of values: boards neither solve nor factor matrices",
                 "do it before the model, or write out the formula, as for a matrix of 2×2",
             )
+        if operator_name(node) in _PUT_ELSEWHERE and node.users:
+            name = operator_name(node)
+            raise Unsupported(f"{place}no kernel for {name}", _PUT_ELSEWHERE[name])
         if node.users and _draws(node):
             raise Unsupported(
                 f"{place}{operator_name(node)} draws random numbers in each run",

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from cmbuild.accuracy import Faithfulness
-from cmbuild.verify.faithfulness import faithfulness
+from cmbuild.verify.faithfulness import faithfulness, unnamed_loss
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.fidelity.record import (
     FlippedDecisions,
@@ -107,6 +107,18 @@ def test_decisions_that_are_not_the_models_are_a_warning() -> None:
         "fill at net.py:21 decides otherwise than the model for 1.6 % of its numbers: rounding "
         "takes them across a threshold; keep numbers away from it, or try --activations int16"
     )
+
+
+def test_a_loss_that_no_layer_has_alone_names_the_worst() -> None:
+    coarse = LayerResolution("softmax", 24.4, 140.0, 255, is_operand=True)
+    check = faithfulness(record(ProgramFidelity((FINE,), resolutions=(coarse,))))
+    low, high = (SimpleNamespace(worst=SimpleNamespace(snr_db=db)) for db in (18.3, 20.1))
+    (line,) = unnamed_loss(low, check)
+    assert "softmax (attend) at net.py:7 keeps least, 24 dB" in line
+    assert not list(unnamed_loss(high, check))
+    assert not list(unnamed_loss(None, check))
+    named = replace(check, warnings=("softmax keeps 2 dB",))
+    assert not list(unnamed_loss(low, named))
 
 
 def test_of_nodes_of_one_call_the_worst_counts() -> None:
