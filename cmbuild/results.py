@@ -167,6 +167,7 @@ class RamUse:
         capacity: what the board has; None on a computer.
         pools: of the executor.
         weights: copied from flash to what is to spare; not part of `total`.
+        code: kernels that are copied there, too; not part of `total`.
         stack_problem: why `reserved` is assumed: `walk calls itself`; None if it is not.
     """
 
@@ -179,6 +180,7 @@ class RamUse:
     capacity: int | None = None
     pools: tuple[PoolUse, ...] = ()
     weights: int = 0
+    code: int = 0
     stack_problem: str | None = None
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ class BuildOptions(TypedDict, total=False):
     no_streams: bool
     ram_budget: str | None
     weights_as: Literal["int8", "int16"] | None
-    hot: Literal["auto", "off"]
+    hot: Literal["auto", "code", "off"]
     executor: Literal["static", "executorch"]
     executorch_root: PathLike | None
     snr: float | None

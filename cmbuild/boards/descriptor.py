@@ -190,6 +190,8 @@ def _check_sections(sections: Layout, regions: dict[str, Region]) -> None:
         kind = Memory.FLASH if key in _LOADED else Memory.RAM
         if name is not None and regions[name].kind is not kind:
             raise Inconsistent(("sections", key), f"memory.{name} is not {kind.value}")
+    if sections.hot is not None and sections.hot_kernels is not None:
+        raise Inconsistent(("sections", "hot"), "hot_kernels has what hot would have")
     if sections.hot_constants not in (None, sections.data):
         raise Inconsistent(("sections", "hot_constants"), f"expected that of data, {sections.data}")
     if sections.hot_constants is not None and sections.constants != sections.code:

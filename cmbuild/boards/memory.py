@@ -76,6 +76,7 @@ class Layout(Table):
         arena: all activations.
         workspace: for the kernel harness; the rest of the arena's region if None.
         hot: RAM from which microkernels run; None to run them where the code is.
+        hot_kernels: RAM from which all kernels run; None to run them where the code is.
         hot_constants: RAM that the constants are copied to at start-up, that of `data`; None to
             read them where they are.
     """
@@ -86,6 +87,7 @@ class Layout(Table):
     arena: str
     workspace: str | None = None
     hot: str | None = None
+    hot_kernels: str | None = None
     hot_constants: str | None = None
 
 

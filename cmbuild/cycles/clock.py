@@ -44,9 +44,10 @@ class ClockTable(BoardTable):
                 self.flash.check()
             except Inconsistent as error:
                 raise Inconsistent(("flash", *error.key), str(error), error.hint) from error
-            ram = board.regions.get(self.flash.cached_ram or "")
-            if self.flash.cached_ram is not None and (ram is None or ram.kind is not Memory.RAM):
-                raise Inconsistent(("flash", "cached_ram"), "is not a region of kind ram")
+            for key, name in self.flash.ram:
+                region = board.regions.get(name)
+                if region is None or region.kind is not Memory.RAM:
+                    raise Inconsistent(("flash", *key), "is not a region of kind ram")
 
     @property
     def slowest(self) -> str:

@@ -7,10 +7,24 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cmbuild.boards.descriptor import Size
+from cmbuild.boards.descriptor import Address, Size
 from cmbuild.boards.memory import Region
 from cmbuild.cycles.profile import FlashCounts
 from cmbuild.strictfile import Inconsistent, Table
+
+
+class CodeRam(Table):
+    """[clock.flash.code_ram]: RAM that code runs from without waiting.
+
+    Attributes:
+        region: the RAM of variables, or what the bus of code reads as this region.
+        origin: where the RAM of variables begins if code takes that region; None for as it is.
+        size: bytes of it then.
+    """
+
+    region: str
+    origin: Address | None = None
+    size: Size | None = None
 
 
 class FlashAccess(Table):
@@ -32,6 +46,7 @@ class FlashAccess(Table):
         cached_ram: the region of RAM that the cache for constants holds as well; None if it holds
             flash alone.
         ram_cycles: cycles that a line of it costs which is not in the cache, calibrated.
+        code_ram: where kernels run from if it is to spare; None to leave them in flash.
         error_percent: the largest difference from cycles measured on boards.
     """
 
@@ -48,6 +63,7 @@ class FlashAccess(Table):
     read_cycles: Annotated[float, Field(ge=0, le=100)] = 0.0
     cached_ram: str | None = None
     ram_cycles: Annotated[float, Field(ge=0, le=100)] = 0.0
+    code_ram: CodeRam | None = None
     error_percent: Annotated[int, Field(ge=0, le=100)] | None = None
 
     def check(self) -> None:
@@ -63,6 +79,9 @@ class FlashAccess(Table):
             raise Inconsistent(("shared",), "expected code_cache alone")
         if self.cached_ram is not None and self.data_cache is None:
             raise Inconsistent(("cached_ram",), "expected data_cache, which holds it")
+        place = self.code_ram
+        if place is not None and (place.origin is None) != (place.size is None):
+            raise Inconsistent(("code_ram",), "expected origin and size, or neither")
         for name in ("code", "data"):
             size, ways = getattr(self, f"{name}_cache"), getattr(self, f"{name}_ways")
             if ways is not None and (size is None or size % (self.line * ways)):
@@ -70,6 +89,13 @@ class FlashAccess(Table):
                 raise Inconsistent((f"{name}_ways",), problem)
             if size is not None and size % self.line:
                 raise Inconsistent((f"{name}_cache",), f"is not a multiple of {self.line} bytes")
+
+    @property
+    def ram(self) -> list[tuple[tuple[str, ...], str]]:
+        """The regions of RAM that are named, each after its key below this table."""
+        place = None if self.code_ram is None else self.code_ram.region
+        named = ((("cached_ram",), self.cached_ram), (("code_ram", "region"), place))
+        return [(key, name) for key, name in named if name is not None]
 
     def at(self, hertz: int) -> FlashModel:
         """The flash at the board's clock; at the chip's highest one if the board's needs no wait

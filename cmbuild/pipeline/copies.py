@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cmbuild.pipeline.options import option
 
-HOT = AUTO, OFF = ("auto", "off")
+HOT = AUTO, CODE, OFF = ("auto", "code", "off")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,13 +14,17 @@ class Copying:
     """The parts of an image that are copied from flash to RAM."""
 
     hot: str = option(
-        "off: read constants from flash; by default they are copied to RAM that is to spare, if "
-        "the board's core waits for its flash.",
+        "off: read code and constants from flash; code: copy kernels alone; by default both are "
+        "copied to RAM that is to spare, if the board's core waits for its flash.",
         AUTO,
         choices=HOT,
     )
 
     @property
-    def is_wanted(self) -> bool:
-        """Whether constants are copied where that helps."""
+    def of_code(self) -> bool:
+        """Whether kernels are copied where that helps."""
+        return self.hot != OFF
+
+    @property
+    def of_constants(self) -> bool:
         return self.hot == AUTO

@@ -1,4 +1,4 @@
-"""Constants that are copied from flash to RAM at start-up, where RAM is to spare."""
+"""Code and constants that are copied from flash to RAM at start-up, where RAM is to spare."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from cmbuild.boards.board import Board
 from cmbuild.boards.link_script import FILE
 from cmbuild.boards.memory import Memory
 from cmbuild.cycles.clock import ClockTable
+from cmbuild.cycles.flash import CodeRam
 
 _SPARED = 4
 """A quarter of the RAM stays free: for what the image has besides, and for whoever extends it."""
@@ -18,6 +19,9 @@ _SLACK = 64
 
 _CODE = 64 << 10
 """Bytes of flash that code takes at most."""
+
+_KERNELS = 32 << 10
+"""Bytes that kernels take at most; the zoo's take 6 to 24 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,36 @@ def hot_steps(board: Board, *, constants: Sequence[int], arena: int) -> HotSteps
     return HotSteps(count, size + _SLACK) if size else None
 
 
+def placed(board: Board, constants: int, arena: int) -> Board:
+    """The board with what is copied to RAM: kernels and constants, if both have room; else all
+    constants, else kernels.
+
+    Args:
+        constants: bytes; 0 to leave them in flash.
+        arena: bytes.
+    """
+    kernels = with_code(board, arena)
+    both = with_copies(kernels, constants, arena)
+    if both != kernels:
+        return both
+    all_constants = with_copies(board, constants, arena)
+    return kernels if all_constants == board else all_constants
+
+
+def with_code(board: Board, arena: int) -> Board:
+    """The board, with kernels in RAM if its descriptor names such RAM and they have room there."""
+    layout, place = board.layout, _code_ram(board)
+    if layout is None or place is None or (layout.hot or layout.hot_kernels) or _has_script(board):
+        return board
+    regions = dict(board.regions)
+    if place.origin is not None and place.size is not None:
+        ram = regions[layout.data]
+        regions[layout.data] = replace(ram, origin=place.origin, size=place.size)
+    layout = layout.model_copy(update={"hot_kernels": place.region})
+    hot = replace(board, regions=regions, layout=layout)
+    return hot if _room(hot, arena) >= 0 else board
+
+
 def with_copies(board: Board, constants: int, arena: int) -> Board:
     """The board, with a program's constants in RAM if that saves cycles: its core waits for its
     flash, and the RAM of its variables has room for them.
@@ -68,7 +102,7 @@ def with_copies(board: Board, constants: int, arena: int) -> Board:
     layout = board.layout
     if layout is None or not constants or not _gains(board) or constants > _room(board, arena):
         return board
-    if layout.constants != layout.code or (board.folder / FILE).is_file():
+    if layout.constants != layout.code or _has_script(board):
         return board
     return replace(board, layout=layout.model_copy(update={"hot_constants": layout.data}))
 
@@ -81,9 +115,19 @@ def _gains(board: Board) -> bool:
     return board.regions[layout.constants].kind is Memory.FLASH
 
 
+def _code_ram(board: Board) -> CodeRam | None:
+    clock = board.table(ClockTable)
+    return None if clock is None or clock.flash is None else clock.flash.code_ram
+
+
+def _has_script(board: Board) -> bool:
+    return (board.folder / FILE).is_file()
+
+
 def _room(board: Board, arena: int) -> int:
     """Bytes of the RAM of variables that are to spare."""
     assert board.layout is not None
     size = board.regions[board.layout.data].size
     used = board.assumed_stack + (arena if board.layout.arena == board.layout.data else 0)
+    used += _KERNELS if board.layout.hot_kernels == board.layout.data else 0
     return size - size // _SPARED - used

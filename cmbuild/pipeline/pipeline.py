@@ -180,7 +180,7 @@ class Pipeline:
         if request.uses_executorch:
             return self._executorch_runner(request, source, library, board, launcher)
         plan = PlanStage(source, board, isa, folder, _options(request, isa, board.name))
-        runner = RunnerStage(plan, library, board, folder, copies=request.copying.is_wanted)
+        runner = RunnerStage(plan, library, board, folder, copying=request.copying)
         if request.source.texts is not None:
             runner.after += (TextsStage(plan, request.source.texts, folder),)
         return runner

@@ -164,7 +164,7 @@ class BoardReport:
 
 def _memory(board: Board, layout: Layout) -> str:
     uses: dict[str, list[str]] = {}
-    for part in ("code", "constants", "hot", "data", "arena", "workspace"):
+    for part in ("code", "constants", "hot", "hot_kernels", "data", "arena", "workspace"):
         if (region := getattr(layout, part)) is not None:
             uses.setdefault(region, []).append(part)
     stack = "each image's stack" if board.stack is None else f"{size(board.stack)} stack"

@@ -161,8 +161,9 @@ def memory_lines(memory: MemoryUse) -> Iterator[str]:
         parts += f", assumed because {ram.stack_problem}"
     if ram.stack is not None:
         parts += f" ({size(ram.stack)} used)" if ram.reserved else ""
-    if ram.weights:
-        parts += f" + {size(ram.weights)} weights, copied where RAM is to spare"
+    places = ((ram.code, "code"), (ram.weights, "weights"))
+    if copied := [f"{size(part)} {name}" for part, name in places if part]:
+        parts += f" + {' and '.join(copied)}, copied where RAM is to spare"
     yield text.entry("RAM", parts + _of(ram.capacity))
     if memory.arena is not None:
         yield text.entry("peak", _peak(memory.arena))

@@ -20,7 +20,8 @@ from cmbuild.image.products import PRODUCTS
 from cmbuild.image.record import RECORD, ImageRecord
 from cmbuild.launchers.base import Launcher
 from cmbuild.launchers.registry import launchers_of
-from cmbuild.pipeline.copying import HotSteps, hot_steps, with_copies
+from cmbuild.pipeline.copies import OFF, Copying
+from cmbuild.pipeline.copying import HotSteps, hot_steps, placed
 from cmbuild.pipeline.defaults import MODEL
 from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
@@ -34,6 +35,8 @@ from cmbuild.results import (
     RamUse,
 )
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
+
+NOTHING = Copying(hot=OFF)
 
 SOURCES = ("cmake", "cortexm", "include", "libc", "runner")
 """Parts of the runtime that are compiled for each image, or configure its linking."""
@@ -66,13 +69,13 @@ class RunnerStage(Stage):
         board: Board,
         folder: Path,
         *,
-        copies: bool = False,
+        copying: Copying = NOTHING,
     ) -> None:
         """
         Args:
-            copies: constants to RAM that is to spare.
+            copying: what goes to RAM that is to spare.
         """
-        self._copies = copies
+        self._copying = copying
         self.executor = "static"
         self.name = plan.name
         self.subject = f"{plan.source.name} on {folder.name}"
@@ -122,19 +125,20 @@ class RunnerStage(Stage):
     @cached_property
     def placed_board(self) -> Board:
         """The board with the places of the program's parts; known once there is a plan."""
-        if not self._copies:
+        if not self._copying.of_code:
             return self.board
         plan = self.plan.record
-        return with_copies(self.board, plan.constant_bytes, plan.arena_bytes)
+        constants = plan.constant_bytes if self._copying.of_constants else 0
+        return placed(self.board, constants, plan.arena_bytes)
 
     @cached_property
     def hot_steps(self) -> HotSteps | None:
         """The first steps, whose constants are copied if RAM has no room for all."""
-        if not self._copies:
+        if not self._copying.of_constants:
             return None
         plan = self.plan.record
         constants = [step.constant_bytes for step in plan.steps]
-        return hot_steps(self.board, constants=constants, arena=plan.arena_bytes)
+        return hot_steps(self.placed_board, constants=constants, arena=plan.arena_bytes)
 
     @cached_property
     def record(self) -> ImageRecord:
@@ -164,12 +168,13 @@ class RunnerStage(Stage):
         ram = RamUse(
             arena=sizes.arena,
             state=self.plan.record.state_bytes,
-            static=sizes.static,
+            static=sizes.static - self._copied_code,
             reserved=sizes.stack,
             stack=stack,
             capacity=board.capacity(Memory.RAM),
             pools=pools,
             weights=self._copied_bytes,
+            code=self._copied_code,
             stack_problem=self.record.stack_problem,
         )
         return MemoryUse(flash, ram, self.plan.arena, tuple(self._regions()))
@@ -180,6 +185,11 @@ class RunnerStage(Stage):
         if layout is None or layout.hot_constants is None:
             return self.record.sizes.copied
         return self.record.sizes.weights
+
+    @property
+    def _copied_code(self) -> int:
+        """Bytes of kernels in RAM that the board's descriptor does not ask for."""
+        return self.record.sizes.hot if self.placed_board.layout != self.board.layout else 0
 
     def _regions(self) -> Iterator[RegionUse]:
         """The board's memory that the image uses, in the order of the descriptor."""
@@ -192,10 +202,10 @@ class RunnerStage(Stage):
             ("weights", layout.data, self._copied_bytes),
             ("stack", layout.data, sizes.stack),
             ("static", layout.data, sizes.static - sizes.hot),
-            ("hot", layout.hot, sizes.hot),
+            ("hot", layout.hot_kernels or layout.hot, sizes.hot),
             ("arena", layout.arena, sizes.arena),
         )
-        for region in self.board.regions.values():
+        for region in self.placed_board.regions.values():
             parts = tuple(
                 PartUse(name=name, bytes=size)
                 for name, place, size in places

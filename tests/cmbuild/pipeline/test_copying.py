@@ -1,4 +1,4 @@
-"""Which boards get a program's constants in RAM."""
+"""Which boards get a program's kernels and constants in RAM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cmbuild.catalog import find_board
-from cmbuild.pipeline.copying import HotSteps, hot_steps, with_copies
+from cmbuild.pipeline.copying import HotSteps, hot_steps, placed, with_copies
 
 G0B1 = find_board("nucleo-g0b1re")  # 144 KB of RAM, 4 of them for the stack
 
@@ -52,6 +52,36 @@ def test_a_board_that_says_so_itself_is_as_it_says() -> None:
     assert G0B1.layout is not None
     own = replace(G0B1, layout=G0B1.layout.model_copy(update={"hot_constants": "ram"}))
     assert with_copies(own, 1 << 20, 0) == own
+
+
+@pytest.mark.parametrize(
+    ("constants", "arena", "places"),
+    [
+        (72 << 10, 0, ("ram", "ram")),
+        ((72 << 10) + 1, 0, (None, "ram")),  # constants alone have room
+        (104 << 10, 0, (None, "ram")),
+        ((104 << 10) + 1, 0, ("ram", None)),
+        (0, 72 << 10, ("ram", None)),
+        (0, (72 << 10) + 1, (None, None)),
+    ],
+)
+def test_constants_come_before_kernels_if_not_both_have_room(
+    constants: int, arena: int, places: tuple[str | None, str | None]
+) -> None:
+    layout = placed(G0B1, constants, arena).layout
+    assert layout is not None
+    assert (layout.hot_kernels, layout.hot_constants) == places
+
+
+def test_code_can_take_ram_that_its_bus_reads_and_leave_the_rest_to_variables() -> None:
+    board = placed(find_board("nucleo-l4r5zi"), 200 << 10, 50 << 10)
+    assert board.layout is not None
+    code, data = (board.regions[name] for name in ("code_ram", "ram"))
+    assert board.layout.hot_kernels == "code_ram"
+    assert (code.origin, data.origin, data.size) == (0x10000000, 0x20040000, 384 << 10)
+    large = placed(find_board("nucleo-l4r5zi"), 300 << 10, 50 << 10)
+    assert large.layout is not None
+    assert (large.layout.hot_kernels, large.layout.hot_constants) == (None, "ram")
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,7 @@ def test_json_is_one_object_on_standard_output(capsys: pytest.CaptureFixture[str
             "capacity": 4 << 20,
             "pools": [],
             "weights": 0,
+            "code": 0,
             "stack_problem": None,
         },
         "arena": {
