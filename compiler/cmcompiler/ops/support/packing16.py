@@ -15,6 +15,8 @@ from cmcompiler.ops.support.requantize16 import Requantize16, reduced
 
 GEMM16 = Microkernel("gemm_s16", dsp=True, mve=True)
 LONG_GEMM16 = Microkernel("gemm_s16_long")
+PACK_ROWS16 = Microkernel("pack_rows_s16", dsp=True)
+"""What packs rows where products read windows without patches."""
 GEMMS16 = (GEMM16, LONG_GEMM16)
 
 PACKED_SHORT_ROWS = 2
