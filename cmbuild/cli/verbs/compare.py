@@ -10,6 +10,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
+from cmbuild.pipeline.request import RunRequest
 from cmbuild.projects.metrics import METRICS, Metric
 from cmbuild.projects.thresholds import option
 
@@ -24,15 +25,14 @@ EPILOG = """\b
 Examples:
   cmbuild compare HEAD~1
   cmbuild compare origin/main --max-instructions +1% --max-flash +512
-  cmbuild compare before.json after.json
-  cmbuild compare kws.tflite net.py:make --board mps2-an386
+  cmbuild compare kws.tflite net.py:make --board mps2-an386 --io int8
   cmbuild compare build/kws/rp2350 other/build/kws/rp2350 --min-accuracy -0.5%
 
-BEFORE and AFTER are each the folder of a build, a folder of builds, a file that `run --json` or
-`check --json` printed, or a revision of git, which is checked out beside the builds and built by
-this cmbuild. AFTER is by default the project as it is. Two models (.tflite, .pte, .pt2,
-path.py[:callable], a name of the zoo) are run on each --board, side by side; a program's SNR is
-then to the other one's float model.
+BEFORE and AFTER are each a folder of one or more builds, a file that `run --json` or `check
+--json` printed, or a revision of git, which this cmbuild builds beside the others. AFTER is by
+default the project as it is. Two models (.tflite, .pte, .pt2, path.py[:callable], a name of the
+zoo) are run on each --board, side by side; modules take --weights, and a program's SNR is then to
+the other one's float model.
 
 Thresholds are changes: +1% of the former value, +2K bytes; of shares, points.
 
@@ -66,6 +66,7 @@ thresholds = options.together(
 @click.argument("after", required=False)
 @click.option("--model", "models", multiple=True, metavar="NAME", help="Only this one.")
 @click.option("--board", "-b", "boards", multiple=True, metavar="NAME", help="Only on this one.")
+@options.of(RunRequest, only=("io", "weights"), io={"help": "Inputs and outputs of two models."})
 @thresholds
 @click.option(
     "--html", type=options.FILE, metavar="FILE", help="Write a page with bars of what changed."
@@ -80,6 +81,8 @@ def command(
     after: str | None,
     models: tuple[str, ...],
     boards: tuple[str, ...],
+    io: str | None,
+    weights: Path | None,
     html: Path | None,
     force: bool,
     build_dir: Path,
@@ -101,7 +104,9 @@ def command(
     with session(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
     ) as work:
-        sides = _Sides(work, models, boards, build_dir, jobs)
+        choices = {"io": io, "weights": weights}
+        chosen = {name: value for name, value in choices.items() if value is not None}
+        sides = _Sides(work, models, boards, build_dir, jobs, chosen=chosen)
         both = sides.judged(sides.named(before), sides.named(after))
         result = comparison.compare(*both, limits)
         work.show(CompareReport(result))
@@ -121,12 +126,19 @@ class _Sides:
         boards: tuple[str, ...],
         build_dir: Path,
         jobs: int,
+        *,
+        chosen: Mapping[str, str | Path],
     ) -> None:
+        """
+        Args:
+            chosen: options of a run, for models alone.
+        """
         self._work = work
         self._models = models
         self._boards = boards
         self._build_dir = build_dir
         self._jobs = jobs
+        self._chosen = chosen
         self._stages: dict[str, dict[str, SimulateStage]] = {}
 
     def named(self, name: str | None) -> Side:
@@ -140,6 +152,12 @@ class _Sides:
 
         if name is not None and name.partition(":")[0].endswith(MODELS):
             return self._of_model(name)
+        if self._chosen and name not in zoo.names():
+            option = next(iter(self._chosen))
+            raise UsageError(
+                message=f"--{option} is for models; {name or 'the project'} is not one",
+                hint="a project's models have their options in cmbuild.toml",
+            )
         if name is not None and Path(name).exists():
             return self._filtered(read_side(Path(name)))
         if name in zoo.names():
@@ -169,17 +187,20 @@ class _Sides:
         from cmbuild.pipeline.defaults import NoBoard
         from cmbuild.pipeline.options import compose
         from cmbuild.pipeline.pipeline import build_folder
-        from cmbuild.pipeline.request import RunRequest
         from cmbuild.projects.check import Unit, checked
         from cmbuild.projects.project import find_project
+        from cmcompiler.importer.suffixes import PROGRAMS
 
         project = find_project()
         boards = self._boards or tuple(filter(None, (project.board,)))
         if not boards:
             raise NoBoard()
         units = [Unit("the model", board, None) for board in boards]
+        chosen = dict(self._chosen)
+        if name.endswith(PROGRAMS):
+            chosen.pop("weights", None)
         requests = [
-            compose(RunRequest, model=name, board=board, build_dir=self._build_dir)
+            compose(RunRequest, model=name, board=board, build_dir=self._build_dir, **chosen)
             for board in boards
         ]
         runs = [self._work.pipeline_of(project).simulate(request) for request in requests]
@@ -199,7 +220,6 @@ class _Sides:
     def _run(self, title: str, project: Project, build_dir: Path) -> Side:
         from cmbuild.pipeline.options import compose
         from cmbuild.pipeline.pipeline import build_folder
-        from cmbuild.pipeline.request import RunRequest
         from cmbuild.projects.check import checked, units
 
         self._work.note(f"{title}:")

@@ -51,8 +51,8 @@ def test_two_models_are_compared_side_by_side(without_torch: Commands) -> None:
     for name in ("conv_2d_same", "conv_2d_valid"):
         data = tflite_call(name).data
         (without_torch.folder / f"{name}.tflite").write_bytes(data)
-    words = ("conv_2d_same.tflite", "conv_2d_valid.tflite", "--board", "native", "--json")
-    result = without_torch("compare", *words)
+    words = ("conv_2d_same.tflite", "conv_2d_valid.tflite", "--board", "native", "--io", "uint8")
+    result = without_torch("compare", *words, "--json")
     assert result.exit_code == 0, result.stderr
     (run,) = result.document["runs"]
     arena = next(each for each in run["metrics"] if each["metric"] == "arena")
