@@ -205,13 +205,15 @@ class LayerComparison:
             for each in self._pairs
             if each.tensor in tensors
         }
-        results = self._run.run_on((*inputs, *self._held), values)
-        if self._held:
-            results, self._held = results
+        quantized = {}
         for errors in self._inputs:
             held = errors.pair.held
-            exact = torch.from_numpy(arrays[held.index])
-            errors.add(exact, held.to_logical(tensors[errors.pair.tensor]))
+            made = held.to_logical(tensors[errors.pair.tensor])
+            errors.add(torch.from_numpy(arrays[held.index]), made)
+            quantized[errors.pair.node] = MadeValue(errors.pair, made)
+        results = self._run.run_on((*inputs, *self._held), values, quantized)
+        if self._held:
+            results, self._held = results
         leaves = [leaf for leaf in tree_leaves(results) if isinstance(leaf, Tensor)]
         for index, errors in self._outputs.items():
             if leaves[index].shape == evaluation.outputs[index].shape:

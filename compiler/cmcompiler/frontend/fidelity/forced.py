@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -116,16 +117,24 @@ class ForcedRun(RoundedWeights):
         self._is_double = is_double
         self.seen: dict[Node, Any] = {}
         self._values: Mapping[Node, MadeValue] = {}
+        self._quantized: Mapping[Node, MadeValue] = {}
         self._layers: dict[Node, MadeValue] = {}
         self._steps: dict[Node, Tensor] = {}
 
-    def run_on(self, inputs: tuple[Tensor, ...], values: Mapping[Node, MadeValue]) -> Any:
+    def run_on(
+        self,
+        inputs: tuple[Tensor, ...],
+        values: Mapping[Node, MadeValue],
+        quantized: Mapping[Node, MadeValue] = MappingProxyType({}),
+    ) -> Any:
         """The graph's results.
 
         Args:
             values: of the program.
+            quantized: inputs as the program rounds them, by placeholder; beside it they may be read
+                in float.
         """
-        self._values = values
+        self._values, self._quantized = values, quantized
         layers = [
             (layer_of(node), made) for node, made in values.items() if isinstance(made.parts, Turns)
         ]
@@ -154,12 +163,28 @@ class ForcedRun(RoundedWeights):
 
     def _computed(self, n: Node) -> Any:
         if n.op == "call_module":
-            result = self.observed(n)
+            result = self._as_quantized(n)
+            result = self.observed(n) if result is None else result
         elif n in self._layers:
             result = self._walked(n, self._layers[n])
         else:
             result = super().run_node(n)
         return widened(result) if self._is_double else result
+
+    def _as_quantized(self, n: Node) -> Tensor | None:
+        """The program's own value for what a node rounds; None if the program has none.
+
+        Single precision may round a half of an input the other way, and int16 values reach one step
+        further than their ranges.
+        """
+        source = n.args[0]
+        if not isinstance(source, Node):
+            return None
+        made = self._quantized.get(source) or self._values.get(source)
+        if made is None or made.pair.range != StepRange.of(self.fetch_attr(str(n.target))):
+            return None
+        value: Tensor = self.env[source]
+        return torch.empty_like(value).copy_(real(made.array, made.pair.range).reshape(value.shape))
 
     def _single_step(self, n: Node, exact: Tensor) -> Tensor:
         """The step of an operator in single precision."""

@@ -68,7 +68,7 @@ class LayerErrors:
         output = real(made, self.pair.range).double().reshape(exact.shape)
         if not exact.numel():
             return
-        expected = self._clamped(exact)
+        expected = self._clamped(exact, output)
         steps = self._steps(exact, made, step)
         errors = torch.where(output == expected, 0.0, (output - expected) / steps)
         # No integer stands for what is not a number, as 0 / 0, and none for x / 0.
@@ -93,7 +93,10 @@ class LayerErrors:
         if self.pair.range is not None:
             self._add_mean(exact, errors)
 
-    def _clamped(self, exact: Tensor) -> Tensor:
+    def _clamped(self, exact: Tensor, output: Tensor) -> Tensor:
+        """What integers hold of exact numbers: some kernels of int16 use the type's least number,
+        which ranges leave out.
+        """
         held = self.pair.range
         if held is None:
             return exact
@@ -103,7 +106,8 @@ class LayerErrors:
             # Numbers that stand for masked ones are meant to lie at the end of the range.
             near = exact.abs() < _SENTINEL * max(abs(least), abs(largest))
             self._clipped += float((beyond & near).sum())
-        return exact.clamp(least, largest)
+        clamped = exact.clamp(least, largest)
+        return torch.where(output < least, exact.clamp(min=least - held.scale), clamped)
 
     def _steps(self, exact: Tensor, made: Array, step: Tensor | None) -> Tensor | float:
         if self.pair.range is not None:
