@@ -53,6 +53,7 @@ def short_calls() -> Mapping[str, tuple[Given, ...]]:
         "add": (x, *HALF, y, *HALF, *HALF, *LIMITS, result),
         "mul": (x, y, 1 << 30, -14, result),
         "bmm": (_int16(2, 2, 3), _int16(2, 4, 3), 1 << 30, -14, Out("int16", (2, 2, 4))),
+        "length": (x, y, 1 << 30, 1 << 28, 1 << 30, -14, result),
         "clamp": (x, *HALF, 1 << 30, -3, *LIMITS, result),
         "function": (x, In(table, constant=True), result),
         "sum": (x, (1,), False, 1 << 30, -1, Out("int16", (2,))),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from cmcompiler.ops.support.recurrence import (
     state_of,
 )
 from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.short_recurrence import PackedShortLayer, short_layer
 
 STATE_BITS = 13
 """Fractional bits of a given state, up to 4."""
@@ -51,6 +53,21 @@ class GruArguments(Arguments):
     c_name = "cm_gru"
 
     layer: PackedLayer
+    table: Place
+    initial_state: Place
+    final_state: Place
+    state: Place
+    state_bits: Int32
+    narrowing: Narrowing
+
+
+@dataclass(frozen=True)
+class ShortGruArguments(Arguments):
+    """One layer and direction of int16 numbers."""
+
+    c_name = "cm_gru_s16"
+
+    layer: PackedShortLayer
     table: Place
     initial_state: Place
     final_state: Place
@@ -118,15 +135,20 @@ class Gru(Recurrence):
         return self.narrowing(state)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments = GruArguments(
-            layer=self.layer(inputs[0], outputs[0], isa),
-            table=packed_table(),
-            initial_state=optional(inputs, 1, self.slot),
-            final_state=optional(outputs, 1),
-            state=Scratch(2 * self.batch * self.units),
-            state_bits=self.state_bits,
-            narrowing=self.narrowing,
-        )
+        states: Mapping[str, Any] = {
+            "table": packed_table(),
+            "initial_state": optional(inputs, 1, self.slot),
+            "final_state": optional(outputs, 1),
+            "state": Scratch(2 * self.batch * self.units),
+            "state_bits": self.state_bits,
+            "narrowing": self.narrowing,
+        }
+        if self.is_int16:
+            layer, filters = short_layer(self, inputs[0], outputs[0], isa)
+            short = ShortGruArguments(layer=layer, **states)
+            kernel = f"gru{filters.suffix}"
+            return [KernelCall.of(kernel, short, microkernel=filters.microkernel)]
+        arguments = GruArguments(layer=self.layer(inputs[0], outputs[0], isa), **states)
         return [KernelCall.of("gru", arguments, microkernel=GEMV16)]
 
 
@@ -144,10 +166,10 @@ PARAMETERS = (
 )
 def read(call: Call) -> None:
     has_final = call.operator == "cmbuild::quantized_gru_state.out"
-    layer = read_sequences(call, PRODUCTS, not call.is_none("state"))
+    layer = read_sequences(call, PRODUCTS, not call.is_none("state"), may_be_short=True)
     if layer.units != layer.outputs:
         call.invalid(f"{layer.outputs} outputs of {layer.units} units")
-    narrowing = read_narrowing(call)
+    narrowing = read_narrowing(call, is_short=layer.is_short)
     op = Gru(
         *layer.walked,
         _new_first(layer.input_product),
@@ -166,10 +188,4 @@ def read(call: Call) -> None:
 def _new_first(product: GateProduct) -> GateProduct:
     """With the last third of its gates first."""
     order = np.roll(np.arange(len(product.weights)), len(product.weights) // PRODUCTS)
-    return replace(
-        product,
-        weights=product.weights[order],
-        bias=product.bias[order],
-        multipliers=tuple(product.multipliers[i] for i in order),
-        shifts=tuple(product.shifts[i] for i in order),
-    )
+    return product.reordered(order)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from cmcompiler.ops.support.requantize import (
     Rounding,
     rounding_shift_right,
 )
+from cmcompiler.ops.support.short_recurrence import PackedShortLayer, short_layer
 
 GATES = 4
 
@@ -89,6 +90,23 @@ class LstmArguments(Arguments):
 
 
 @dataclass(frozen=True)
+class ShortLstmArguments(Arguments):
+    """One layer and direction of int16 numbers."""
+
+    c_name = "cm_lstm_s16"
+
+    layer: PackedShortLayer
+    table: Place
+    initial_hidden: Place
+    initial_cell: Place
+    final_cell: Place
+    cell: Place
+    cell_bits: Int32
+    narrowing: Narrowing
+    initial: Annotated[Narrowing, "of initial outputs"]
+
+
+@dataclass(frozen=True)
 class ClippedLstmArguments(Arguments):
     """A layer whose cells are clipped in both directions."""
 
@@ -119,6 +137,8 @@ class Projection:
 @dataclass(frozen=True, eq=False)
 class Lstm(Recurrence):
     """Arithmetic: CMSIS-NN's arm_lstm_unidirectional_s8, with a multiplier for each gate's row.
+
+    With int16 activations, products have sums of 64 bits and units have no zero point.
 
     Gates are input, forget, cell and output, as in torch. Inputs of the op: the sequence, then the
     initial outputs and cells, if given.
@@ -180,17 +200,25 @@ class Lstm(Recurrence):
         return units if self.projection is None else self.projection(units)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        states: Mapping[str, Any] = {
+            "table": packed_table(),
+            "initial_hidden": optional(inputs, 1, self.slot),
+            "initial_cell": optional(inputs, 2, self.slot),
+            "final_cell": optional(outputs, 1),
+            "cell": Scratch(2 * self.batch * self.units),
+            "cell_bits": self.cell_bits,
+            "narrowing": self.narrowing,
+            "initial": self.initial,
+        }
+        if self.is_int16:
+            layer, filters = short_layer(self, inputs[0], outputs[0], isa)
+            short = ShortLstmArguments(layer=layer, **states)
+            kernel = f"lstm{filters.suffix}"
+            return [KernelCall.of(kernel, short, microkernel=filters.microkernel)]
         arguments = LstmArguments(
             layer=self.layer(inputs[0], outputs[0], isa),
-            table=packed_table(),
-            initial_hidden=optional(inputs, 1, self.slot),
-            initial_cell=optional(inputs, 2, self.slot),
-            final_cell=optional(outputs, 1),
-            cell=Scratch(2 * self.batch * self.units),
-            cell_bits=self.cell_bits,
-            narrowing=self.narrowing,
             projection=self._packed_projection(isa),
-            initial=self.initial,
+            **states,
         )
         if self.cell_limit is not None:
             clipped = ClippedLstmArguments(arguments, self.cell_limit)
@@ -226,7 +254,7 @@ PARAMETERS = (
 def read(call: Call) -> None:
     has_final = call.operator == "cmbuild::quantized_lstm_state.out"
     has_initial = not call.is_none("hidden")
-    layer = read_sequences(call, GATES, has_initial)
+    layer = read_sequences(call, GATES, has_initial, may_be_short=True)
     inputs, outputs = [layer.sequence], [layer.output]
     if has_initial:
         inputs += [
@@ -237,8 +265,8 @@ def read(call: Call) -> None:
         call.invalid("cell without hidden")
     if has_final:
         outputs.append(layer.final(call, "final", inputs[1:]))
-    narrowing = read_narrowing(call)
-    initial = read_narrowing(call, "initial_", "output_zero_point")
+    narrowing = read_narrowing(call, is_short=layer.is_short)
+    initial = read_narrowing(call, "initial_", "output_zero_point", is_short=layer.is_short)
     zero_point = initial.zero_point
     projection = _read_projection(call, layer, zero_point)
     if projection is None and narrowing.zero_point != zero_point:
@@ -259,6 +287,8 @@ def read(call: Call) -> None:
 
 
 def _read_projection(call: Call, layer: Sequences, zero_point: int) -> Projection | None:
+    if layer.is_short and not call.is_none("projection_weights"):
+        call.unsupported("a projection of int16 numbers")
     if call.is_none("projection_weights"):
         if layer.units != layer.outputs:
             call.invalid(f"{layer.outputs} outputs of {layer.units} units")

@@ -86,6 +86,26 @@ static inline int32_t cm_gate_tanh(const struct cm_gate_entry *table, int32_t ga
     return gate < 0 ? -result : result;
 }
 
+/* x * 2^-(bits + 1): CMSIS-NN halves with halves rounded up, then shifts by 1 to 29 bits with halves rounded
+   away from zero. */
+static inline int32_t cm_gate_divide(int32_t x, int32_t bits)
+{
+    int32_t half = (x + 1) >> 1;
+    return (half + (half >> 31) + (1 << (bits - 1))) >> bits;
+}
+
+/* The state of a GRU's unit after a step. Gates lie `units` apart. */
+static inline int16_t cm_gru_state(const struct cm_gate_entry *table, const int16_t *gates, int32_t units,
+                                   int32_t state, int32_t state_bits)
+{
+    int32_t reset = cm_gate_sigmoid(table, gates[units]);
+    int32_t update = cm_gate_sigmoid(table, gates[2 * units]);
+    int32_t from_state = (reset * gates[3 * units] + (1 << 14)) >> 15;
+    int32_t fresh = cm_gate_tanh(table, cm_clamp_s16(gates[0] + from_state), 0);
+    int32_t sum = update * state + ((((1 << 15) - update) * fresh) >> (15 - state_bits));
+    return (int16_t)((sum + (1 << 14)) >> 15);
+}
+
 static inline int8_t cm_narrow(const struct cm_narrowing *narrowing, int32_t x)
 {
     int32_t scaled = cm_requantize(x, narrowing->multiplier, narrowing->shift);

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "cmrt/arithmetic.h"
 #include "cmrt/microkernel.h"
 
 /* Adds `count` elements to a sum, and their squares to another. */
@@ -26,5 +27,26 @@ struct cm_inverse_root {
     int32_t mantissa, exponent;
 };
 struct cm_inverse_root cm_inverse_square_root(uint64_t x);
+
+/* x, or its root, times multiplier * 2^(shift - 31), halves up; `most` for what has more than 31 bits. */
+static inline int32_t cm_scaled_spread(uint64_t x, int32_t is_root, int32_t multiplier, int32_t shift,
+                                       int32_t most)
+{
+    if (x == 0)
+        return 0;
+    int32_t exponent = 33 - __builtin_clzll(x);
+    int32_t mantissa = (int32_t)(exponent >= 0 ? x >> exponent : x << -exponent);
+    if (is_root) {
+        struct cm_inverse_root root = cm_inverse_square_root(x);
+        mantissa = cm_doubling_high_multiply(mantissa, root.mantissa);
+        exponent -= root.exponent;
+    }
+    int32_t product = cm_doubling_high_multiply(mantissa, multiplier), right = -exponent - shift;
+    if (right > 31 || product == 0)
+        return 0;
+    if (right <= 0)
+        return most;
+    return (int32_t)(((uint32_t)product + (UINT32_C(1) << (right - 1))) >> right);
+}
 
 #endif

@@ -1,13 +1,5 @@
 #include "cmrt/gates.h"
 
-/* x * 2^-(bits + 1): CMSIS-NN halves with halves rounded up, then shifts by 1 to 29 bits with halves rounded
-   away from zero. */
-static inline int32_t divide(int32_t x, int32_t bits)
-{
-    int32_t half = (x + 1) >> 1;
-    return (half + (half >> 31) + (1 << (bits - 1))) >> bits;
-}
-
 static inline void lstm_step(const struct cm_lstm_step *step, int32_t is_clipped)
 {
     const struct cm_gate_entry *table = step->table;
@@ -17,9 +9,9 @@ static inline void lstm_step(const struct cm_lstm_step *step, int32_t is_clipped
     int8_t *out = step->out;
     int32_t units = step->units, bits = step->cell_bits;
     for (int32_t i = 0; i < units; ++i, ++gates) {
-        int32_t kept = divide(cm_gate_sigmoid(table, gates[units]) * cells[i], 14);
+        int32_t kept = cm_gate_divide(cm_gate_sigmoid(table, gates[units]) * cells[i], 14);
         int32_t fresh = cm_gate_tanh(table, gates[2 * units], 0);
-        int32_t added = divide(cm_gate_sigmoid(table, gates[0]) * fresh, 29 - bits);
+        int32_t added = cm_gate_divide(cm_gate_sigmoid(table, gates[0]) * fresh, 29 - bits);
         int32_t cell = is_clipped ? cm_clamp(kept + added, -step->cell_limit, step->cell_limit)
                                   : cm_clamp_s16(kept + added);
         cells[i] = (int16_t)cell;

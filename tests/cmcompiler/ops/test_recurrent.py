@@ -19,6 +19,7 @@ from cmcompiler.ops.lstm import Lstm, Projection
 from cmcompiler.ops.rnn import FUNCTIONS, Rnn
 from cmcompiler.ops.support.gates import GateProduct, Narrowing
 from cmcompiler.ops.support.recurrence import Walk
+from cmcompiler.ops.support.short_gates import FineGateProduct, ShortGateProduct, ShortNarrowing
 from cmcompiler.plan.planner import make_plan
 
 sizes = st.integers(1, 20) | st.sampled_from([33, 64, 70])
@@ -42,6 +43,33 @@ def products(draw: st.DrawFn, data: Numbers, gates: int, depth: int) -> GateProd
     return GateProduct(data.int8(gates, depth), bias, scale.multipliers, shifts)
 
 
+@st.composite
+def short_products(draw: st.DrawFn, data: Numbers, gates: int, depth: int) -> ShortGateProduct:
+    """With gates that cover the range of their functions, or sums of 64 bits.
+
+    Weights have eight bits or 16.
+    """
+    usual = -8 - int(np.log2(depth + 1) / 2)
+    low, high = draw(st.sampled_from([(usual - 2, usual + 1), (usual - 2, usual + 1), (-31, 7)]))
+    generator = np.random.default_rng([data.seed, gates, depth])
+    multipliers = generator.integers(1 << 30, 1 << 31, gates)
+    multipliers[generator.random(gates) < 0.05] = 0
+    shifts = generator.integers(low, high + 1, gates)
+    bias = generator.integers(-1, 2, gates) << draw(st.sampled_from([20, 20, 40]))
+    rescale = tuple(multipliers.tolist()), tuple(shifts.tolist())
+    if draw(st.booleans()):
+        fine = generator.integers(-127 << 8, (127 << 8) + 1, (gates, depth)).astype(np.int16)
+        lower = tuple(max(shift - 8, -31) for shift in rescale[1])
+        return FineGateProduct.of(fine, bias << 8, rescale[0], lower)
+    return ShortGateProduct(data.int8(gates, depth), bias, *rescale)
+
+
+@st.composite
+def short_narrowings(draw: st.DrawFn, bits: int) -> ShortNarrowing:
+    shift = draw(st.sampled_from([15 - bits, 15 - bits, 16 - bits, -31, 0, 9]))
+    return ShortNarrowing(draw(st.integers(1 << 30, (1 << 31) - 1) | st.just(0)), shift, 0)
+
+
 def states(data: Numbers, *shape: int) -> Array:
     generator = np.random.default_rng([data.seed, *shape])
     return generator.integers(-(1 << 15), 1 << 15, shape).astype(np.int16)
@@ -57,11 +85,17 @@ class Layer:
     units: int
     slot: int
     slots: tuple[int, ...]  # a dimension, or none
+    is_short: bool = False
 
     @property
     def sequence(self) -> Array:
         outer = (self.batch, self.steps) if self.walk.is_batch_first else (self.steps, self.batch)
-        return self.data.int8(*outer, self.features)
+        draw = states if self.is_short else Numbers.int8
+        return draw(self.data, *outer, self.features)
+
+    @property
+    def as_short(self) -> Layer:
+        return replace(self, is_short=True)
 
     def example(self, op: Op, *initial: int) -> Example:
         """With initial states of these sizes, if the walk has one."""
@@ -158,8 +192,36 @@ def rnns(draw: st.DrawFn) -> Example:
     return layer.example(op, units)
 
 
+@st.composite
+def short_lstms(draw: st.DrawFn) -> Example:
+    layer = draw(layers).as_short
+    data, units = layer.data, layer.units
+    op = Lstm(
+        *(layer.walk, layer.steps, layer.batch),
+        draw(short_products(data, 4 * units, layer.features)),
+        draw(short_products(data, 4 * units, units)),
+        *(0, layer.slot, draw(st.integers(0, 12))),
+        *(draw(short_narrowings(30)), None, draw(short_narrowings(15)), draw(st.booleans())),
+    )
+    return layer.example(op, units, units)
+
+
+@st.composite
+def short_grus(draw: st.DrawFn) -> Example:
+    layer = draw(layers).as_short
+    data, units = layer.data, layer.units
+    op = Gru(
+        *(layer.walk, layer.steps, layer.batch),
+        draw(short_products(data, 3 * units, layer.features)),
+        draw(short_products(data, 3 * units, units)),
+        *(0, layer.slot, draw(st.integers(0, 15) | st.just(15))),
+        *(draw(short_narrowings(15)), draw(st.booleans())),
+    )
+    return layer.example(op, units)
+
+
 @settings(max_examples=10)
-@given(st.lists(lstms() | grus() | rnns(), min_size=1, max_size=15))
+@given(st.lists(lstms() | grus() | rnns() | short_lstms() | short_grus(), min_size=1, max_size=15))
 def test_recurrent_layers(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
 

@@ -6,10 +6,10 @@ Arithmetic: CMSIS-NN's arm_nn_vec_mat_mul_result_acc_s8_s16 and arm_nn_activatio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from cmcompiler.ops.support.requantize import (
     requantize,
     wrap32,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Int16Array = npt.NDArray[np.int16]
 WideArray = npt.NDArray[np.int64]
@@ -126,6 +129,16 @@ class GateProduct:
         sums = wrap32(sums + self.bias).astype(np.int64)
         scaled = requantize(sums, np.array(self.multipliers), np.array(self.shifts))
         return clamp16(gates.astype(np.int64) + scaled)
+
+    def reordered(self, order: npt.NDArray[np.integer[Any]]) -> Self:
+        """The gates of these numbers."""
+        return replace(
+            self,
+            weights=self.weights[order],
+            bias=self.bias[order],
+            multipliers=tuple(self.multipliers[i] for i in order),
+            shifts=tuple(self.shifts[i] for i in order),
+        )
 
     def packed(self, isa: Isa) -> PackedProduct:
         requantize = Requantize(self.multipliers, self.shifts, 0, Range(-128, 127))

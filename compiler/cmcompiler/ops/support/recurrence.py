@@ -24,6 +24,7 @@ from cmcompiler.ops.support.convolution import check_depth
 from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, PackedProduct
 from cmcompiler.ops.support.parameters import INT32_MAX, read_zero_point
 from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Int8Array
+from cmcompiler.ops.support.short_gates import FineGateProduct, ShortGateProduct, ShortNarrowing
 
 NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
@@ -82,6 +83,7 @@ class Walk:
     def start(self, tensor: Tensor, skipped: int = 0) -> tuple[Address, int, int]:
         """The first row after some, and bytes from step to step and from batch to batch."""
         steps, batch, row = tensor.shape[self.time], tensor.shape[1 - self.time], tensor.shape[2]
+        row *= tensor.dtype.itemsize
         step, across = (row, steps * row) if self.is_batch_first else (batch * row, row)
         first = steps - 1 - skipped if self.is_reverse else skipped
         return Address(tensor, first * step), -step if self.is_reverse else step, across
@@ -193,9 +195,15 @@ class Recurrence(Op):
         )
 
     @property
+    def is_int16(self) -> bool:
+        """Inputs and outputs are int16."""
+        return isinstance(self.input_product, ShortGateProduct)
+
+    @property
     def _blank(self) -> Int8Array:
         """The outputs before the first step if none are given: zeros."""
-        return np.full((self.batch, self.hidden_product.depth), self.zero_point, np.int8)
+        dtype = np.int16 if self.is_int16 else np.int8
+        return np.full((self.batch, self.hidden_product.depth), self.zero_point, dtype)
 
     def layer(self, sequence: Tensor, output: Tensor, isa: Isa) -> PackedLayer:
         """What the kernel's loop over time takes."""
@@ -260,6 +268,11 @@ class Sequences:
     units: int
 
     @property
+    def is_short(self) -> bool:
+        """The sequences are int16."""
+        return self.output.dtype == np.int16
+
+    @property
     def batch(self) -> int:
         return self.output.shape[1 - self.walk.time]
 
@@ -297,14 +310,19 @@ class Sequences:
         return call.arranged_output(operand, range(operand.rank))
 
 
-def read_sequences(call: Call, gates: int, has_initial: bool) -> Sequences:
+def read_sequences(
+    call: Call, gates: int, has_initial: bool, *, may_be_short: bool = False
+) -> Sequences:
     """Input, output and products.
 
     Args:
         gates: for each unit, of both products.
+        may_be_short: the sequences may be int16.
     """
-    operand = call.tensor("input", dtype=np.int8, rank=3)
-    result = call.output("out", dtype=np.int8)
+    is_short = may_be_short and call.tensor("input").dtype == np.int16
+    dtype = np.int16 if is_short else np.int8
+    operand = call.tensor("input", dtype=dtype, rank=3)
+    result = call.output("out", dtype=dtype)
     walk = Walk(call.boolean("batch_first"), call.boolean("reverse"), has_initial)
     if result.rank != 3 or 0 in (*operand.shape, *result.shape):
         call.unsupported(f"{list(operand.shape)} to {list(result.shape)}")
@@ -313,8 +331,8 @@ def read_sequences(call: Call, gates: int, has_initial: bool) -> Sequences:
     if list(result.shape[:2]) != expected[:2]:
         call.invalid(f"out has shape {list(result.shape)} for an input of {list(operand.shape)}")
     products = [
-        read_product(call, "input", operand.shape[2]),
-        read_product(call, "hidden", result.shape[2]),
+        read_product(call, "input", operand.shape[2], is_short=is_short),
+        read_product(call, "hidden", result.shape[2], is_short=is_short),
     ]
     rows = len(products[0].weights)
     if rows % gates or rows == 0 or len(products[1].weights) != rows:
@@ -329,16 +347,23 @@ def read_sequences(call: Call, gates: int, has_initial: bool) -> Sequences:
     )
 
 
-def read_product(call: Call, name: str, depth: int) -> GateProduct:
-    weights = call.constant(f"{name}_weights", dtype=np.int8, rank=2)
+def read_product(call: Call, name: str, depth: int, *, is_short: bool = False) -> GateProduct:
+    is_fine = is_short and call.tensor(f"{name}_weights").dtype == np.int16
+    weights = call.constant(f"{name}_weights", dtype=np.int16 if is_fine else np.int8, rank=2)
     if weights.shape[1] != depth:
         call.invalid(f"{name}_weights have shape {list(weights.shape)} for rows of {depth}")
     check_depth(call, depth)
-    bias = call.constant(f"{name}_bias", dtype=np.int32, rank=1)
+    bias = call.constant(f"{name}_bias", dtype=np.int64 if is_short else np.int32, rank=1)
     multipliers, shifts = read_rescale_rows(call, f"{name}_rescale", len(weights))
     if len(bias) != len(weights):
         call.invalid(f"{name}_bias has shape {list(bias.shape)}")
-    return GateProduct(weights, bias, multipliers, shifts)
+    if not is_short:
+        return GateProduct(weights, bias, multipliers, shifts)
+    try:
+        make = FineGateProduct.of if is_fine else ShortGateProduct.checked
+        return make(weights, bias, multipliers, shifts)
+    except ValueError as error:
+        call.unsupported(str(error))
 
 
 def read_rescale_rows(call: Call, name: str, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -354,9 +379,19 @@ def read_rescale_rows(call: Call, name: str, count: int) -> tuple[tuple[int, ...
     return tuple(kept[0].tolist()), tuple(kept[1].tolist())
 
 
-def read_narrowing(call: Call, prefix: str = "", zero_point: str = "zero_point") -> Narrowing:
-    """From the arguments <prefix>multiplier and <prefix>shift, and a zero point."""
+def read_narrowing(
+    call: Call, prefix: str = "", zero_point: str = "zero_point", *, is_short: bool = False
+) -> Narrowing:
+    """From the arguments <prefix>multiplier and <prefix>shift, and a zero point.
+
+    Args:
+        is_short: to int16, whose zero point is 0.
+    """
     shift = call.integer(f"{prefix}shift", None, LONGEST_SHIFT)
     multiplier = call.integer(f"{prefix}multiplier", 0, INT32_MAX)
     scale = (multiplier, shift) if shift >= -LONGEST_SHIFT else (0, 0)
-    return Narrowing(*scale, read_zero_point(call, zero_point))
+    if not is_short:
+        return Narrowing(*scale, read_zero_point(call, zero_point))
+    if call.integer(zero_point):
+        call.invalid(f"{zero_point} of int16 numbers is not 0")
+    return ShortNarrowing(*scale, 0)

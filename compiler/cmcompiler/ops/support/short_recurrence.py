@@ -1,0 +1,95 @@
+"""The loop over time of recurrent layers with int16 activations, as its kernels take it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from cmcompiler.ir.layout import Int32, Place, Struct
+from cmcompiler.ir.op import Packed, Scratch
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
+from cmcompiler.ops.support.packing16 import Filters16
+from cmcompiler.ops.support.recurrence import NONE, Recurrence
+from cmcompiler.ops.support.short_gates import FineGateProduct, ShortGateProduct
+
+
+@dataclass(frozen=True)
+class PackedShortProduct(Struct):
+    """Constant weights, as products of matrices read them."""
+
+    c_name = "cm_short_gate_product"
+
+    weights: Place
+    depth: Annotated[Int32, "bytes of a row"]
+
+
+@dataclass(frozen=True)
+class PackedShortLayer(Struct):
+    """The loop over time. Steps are in bytes and negative if time runs backwards: the first row of
+    input and output is that of the step computed first.
+    """
+
+    c_name = "cm_short_recurrence"
+
+    input: Place
+    output: Place
+    gates: Place
+    products: Annotated[Place, "of the preceding outputs"]
+    workspace: Place
+    blank: Annotated[Place, "zeros; CM_REF_NONE if initial outputs precede the first output"]
+    input_product: PackedShortProduct
+    hidden_product: PackedShortProduct
+    low_input_product: Annotated[PackedShortProduct, "of the lower bits; CM_REF_NONE without any"]
+    low_hidden_product: PackedShortProduct
+    units: Int32
+    steps: Int32
+    batch: Int32
+    input_step: Int32
+    input_batch: Int32
+    output_step: Int32
+    output_batch: Int32
+
+
+def short_layer(
+    op: Recurrence, sequence: Tensor, output: Tensor, isa: Isa
+) -> tuple[PackedShortLayer, Filters16]:
+    """The loop over time, and filters that tell the kernel and its microkernel."""
+    products = [op.input_product, op.hidden_product]
+    lows = [each.low if isinstance(each, FineGateProduct) else None for each in products]
+    chosen = [each if isinstance(each, ShortGateProduct) else None for each in (*products, *lows)]
+    banks = [None if each is None else each.filters for each in chosen]
+    is_short = all(each.is_short for each in banks if each is not None)
+    filters = [replace(each, is_short=is_short) for each in banks if each is not None]
+    packed = [
+        PackedShortProduct(NONE, 0)
+        if each is None
+        else _packed(replace(each, is_short=is_short), isa)
+        for each in banks
+    ]
+    first, input_step, input_batch = op.walk.start(sequence)
+    result, output_step, output_batch = op.walk.start(output, int(op.walk.has_initial))
+    layer = PackedShortLayer(
+        input=first,
+        output=result,
+        gates=Scratch(2 * op.gates_per_unit * op.units),
+        products=Scratch(2 * max(len(each.weights) for each in filters)),
+        workspace=Scratch(max(each.workspace(isa) for each in filters)),
+        blank=NONE if op.walk.has_initial else Scratch(2 * op.hidden_product.depth),
+        input_product=packed[0],
+        hidden_product=packed[1],
+        low_input_product=packed[2],
+        low_hidden_product=packed[3],
+        units=op.units,
+        steps=op.steps,
+        batch=op.batch,
+        input_step=input_step,
+        input_batch=input_batch,
+        output_step=output_step,
+        output_batch=output_batch,
+    )
+    return layer, filters[0]
+
+
+def _packed(filters: Filters16, isa: Isa) -> PackedShortProduct:
+    return PackedShortProduct(Packed(filters.packed(isa)), 2 * filters.weights.shape[1])

@@ -1,0 +1,23 @@
+/* Made from compiler/cmcompiler/ops by `./cmbuildw test tests/house --rewrite`. */
+#ifndef CMRT_ARGS_LSTM_S16_H
+#define CMRT_ARGS_LSTM_S16_H
+
+#include "cmrt/args/narrowing.h"
+#include "cmrt/args/short_recurrence.h"
+#include "cmrt/program.h"
+
+/* One layer and direction of int16 numbers. */
+struct cm_lstm_s16 {
+    struct cm_short_recurrence layer;
+    cm_ref table;
+    cm_ref initial_hidden;
+    cm_ref initial_cell;
+    cm_ref final_cell;
+    cm_ref cell;
+    int32_t cell_bits;
+    struct cm_narrowing narrowing;
+    /* of initial outputs */
+    struct cm_narrowing initial;
+};
+
+#endif
