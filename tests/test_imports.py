@@ -67,6 +67,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.rewrites",
     "cmcompiler.frontend.sensitivity",
     "cmcompiler.frontend.sharing",
+    "cmcompiler.frontend.short_observer",
     "cmcompiler.frontend.simulation",
     "cmcompiler.frontend.single_precision",
     "cmcompiler.frontend.softmax_ranges",

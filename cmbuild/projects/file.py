@@ -77,7 +77,7 @@ class ModelFile(Table):
     weights: Text | None = Field(None, description="State dict to load.")
     calibration: Text | None = Field(None, description="File or folder of calibration inputs.")
     activations: Literal["int8", "int16"] | None = Field(None, description="As --activations.")
-    precision: dict[str, Literal["8w8a", "8w16a", "4w8a"]] = Field(
+    precision: dict[str, Literal["8w8a", "8w16a", "4w8a", "16w16a"]] = Field(
         default_factory=dict,
         description="Of modules by patterns of their paths; the last that matches counts.",
     )

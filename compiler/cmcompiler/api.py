@@ -136,7 +136,7 @@ def compile(
         calibration: inputs to observe activation ranges on; by default the example inputs.
         activations: int8 or int16, of all modules but those that `precision` names.
         weights: int8 or int4, likewise.
-        precision: `8w16a`, `4w8a` or `8w8a` by patterns of modules' paths, as
+        precision: `8w16a`, `16w16a`, `4w8a` or `8w8a` by patterns of modules' paths, as
             `{"encoder.*": "8w16a"}`; the last that matches counts.
 
     Raises:

@@ -34,7 +34,6 @@ from torch._ops import OpOverload
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.pass_base import PassResult
-from torchao.quantization.pt2e import MinMaxObserver
 from torchao.quantization.pt2e.quantizer import (
     FixedQParamsQuantizationSpec,
     QuantizationSpec,
@@ -50,6 +49,7 @@ from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
 from cmcompiler.frontend.rewrites.two_valued import VALUES, is_sentinel
 from cmcompiler.frontend.sharing import appoint_leaders, keep_fixed_ranges
+from cmcompiler.frontend.short_observer import ShortObserver
 from cmcompiler.target import Target
 
 _aten = torch.ops.aten
@@ -114,7 +114,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
                 annotation.output_qspec = None
             if node.op == "placeholder" and annotation is not None:
                 _quantize_as_added(node)
-            if is_input and _is_read_short(node):
+            if is_input and _is_read_short(node) and not _is_state(node):
                 annotation.output_qspec = _int16(None)
             if node.op == "output" and annotation is not None:
                 for result in filter(_is_short_result, node.all_input_nodes):
@@ -231,7 +231,7 @@ def _state(final: float | SameAs | None, node: Node) -> Any:
 def _int16(scale: float | None) -> QuantizationSpec:
     """With this scale and zero point 0, or with an observed one."""
     if scale is None:
-        observer = MinMaxObserver.with_args(eps=2.0**-24)
+        observer = ShortObserver.with_args(eps=2.0**-24)
         form = {"quant_min": -INT16_MAX, "quant_max": INT16_MAX}
         return QuantizationSpec(torch.int16, observer, **form, qscheme=torch.per_tensor_symmetric)
     return FixedQParamsQuantizationSpec(

@@ -47,7 +47,9 @@ def separate_means(means: Sequence[GroupPart]) -> RangeChange:
 def _is_whole(pool: Node) -> bool:
     """Whether the results are means over the rows and columns of an image."""
     (observed,) = pool.all_input_nodes
-    image, given = fake(observed.all_input_nodes[0]), named_arguments(pool)
+    while observed.op == "call_module":  # two of them where int16 numbers become int8
+        (observed,) = observed.all_input_nodes
+    image, given = fake(observed), named_arguments(pool)
     if pool.target is _ATEN.mean.dim:
         dims = sorted(dim % image.ndim for dim in given["dim"] or range(image.ndim))
         return image.ndim == 4 and dims == IMAGE_DIMS and given["dtype"] is None

@@ -7,10 +7,13 @@ from typing import Any
 
 from cmcompiler.errors import InvalidRequest
 
-BYTES, SHORT, NIBBLES = "8w8a", "8w16a", "4w8a"
-"""int8 weights with int8, or with int16 activations; weights of four bits with int8 ones."""
+BYTES, SHORT, NIBBLES, FINE = "8w8a", "8w16a", "4w8a", "16w16a"
+"""int8 weights with int8, or with int16 activations; weights of four bits with int8 ones; and both
+of 16 bits.
+"""
 
-PRECISIONS = (BYTES, SHORT, NIBBLES)
+PRECISIONS = (BYTES, SHORT, NIBBLES, FINE)
+SHORT_ACTIVATIONS = (SHORT, FINE)
 ACTIVATIONS = ("int8", "int16")
 WEIGHTS = ("int8", "int4")
 

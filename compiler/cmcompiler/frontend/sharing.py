@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+import torch
 from torch.fx import Graph, Node
 from torchao.quantization.pt2e.quantizer import (
     FixedQParamsQuantizationSpec,
@@ -65,8 +66,10 @@ def keep_fixed_ranges(graph: Graph) -> None:
         fixed = specs.get(origin)
         if not isinstance(fixed, FixedQParamsQuantizationSpec) or spec.dtype != fixed.dtype:
             continue
+        # Tensors of 16 bits have a zero point of 0: an observed range could only be narrower.
+        is_short = spec.dtype == torch.int16
         # Without limits, all values of the type are meant.
-        if (spec.quant_min or fixed.quant_min, spec.quant_max or fixed.quant_max) == (
+        if is_short or (spec.quant_min or fixed.quant_min, spec.quant_max or fixed.quant_max) == (
             fixed.quant_min,
             fixed.quant_max,
         ):

@@ -25,8 +25,16 @@ from cmcompiler.ops.gru import STATE_BITS
 from cmcompiler.ops.lstm import CELL_BITS
 from cmcompiler.ops.support.gates import UNIT_BITS
 
-_LSTM = {cmbuild.lstm.default, cmbuild.lstm_state.default}
-_GRU = {cmbuild.gru.default, cmbuild.gru_state.default}
+_LSTM = {
+    *(cmbuild.lstm.default, cmbuild.lstm_state.default),
+    *(cmbuild.short_lstm.default, cmbuild.short_lstm_state.default),
+    *(cmbuild.fine_lstm.default, cmbuild.fine_lstm_state.default),
+}
+_GRU = {
+    *(cmbuild.gru.default, cmbuild.gru_state.default),
+    *(cmbuild.short_gru.default, cmbuild.short_gru_state.default),
+    *(cmbuild.fine_gru.default, cmbuild.fine_gru_state.default),
+}
 
 _LAYERS = _LSTM | _GRU
 

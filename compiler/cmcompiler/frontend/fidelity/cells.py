@@ -9,16 +9,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from cmcompiler.frontend.fidelity.pairing import StepRange
-from cmcompiler.frontend.operators.recurrent import UNITS_SCALE, relu_bits, rounded_rows, row_scales
+from cmcompiler.frontend.operators.recurrent import (
+    FINE_LEVELS,
+    LEVELS,
+    UNITS_SCALE,
+    relu_bits,
+    rounded_rows,
+    row_scales,
+)
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ops.support.gates import GATE_BITS, UNIT_BITS
+from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING
 
 Stepped = tuple[Tensor, Tensor]
 """Numbers, and the step of each."""
@@ -27,6 +36,9 @@ _TABLE = 3 * 2.0**-UNIT_BITS
 """Step of sigmoid and tanh, whose tables are off by up to 1.5 of their last bits."""
 
 _INT16 = (-(1 << 15), (1 << 15) - 1)
+
+_BYTES = 256
+"""Steps of int8 numbers; int16 ones have more."""
 
 
 def int16(bits: int, *, is_fixed: bool) -> StepRange:
@@ -58,22 +70,36 @@ class FloatProduct:
 
     @classmethod
     def of(
-        cls, weight: Tensor, bias: Tensor | None, source: float, gate: StepRange, parts: int
+        cls,
+        weight: Tensor,
+        bias: Tensor | None,
+        source: float,
+        gate: StepRange,
+        parts: int,
+        *,
+        is_short: bool,
+        levels: int,
     ) -> FloatProduct:
         """
         Args:
             source: scale of what is multiplied.
             gate: range of the gates.
             parts: gates of a unit.
+            is_short: int16 numbers are multiplied.
+            levels: the largest weight, in steps.
         """
-        scales = row_scales(weight, bias, source, 1 / gate.scale)
+        scales = row_scales(weight, bias, source, 1 / gate.scale, levels)
         step = rescaling_step(source * scales, gate.scale)
+        if is_short:
+            products = 1 if levels == LEVELS else 2
+            step = torch.full_like(scales, 2 * products * SHORT_ROUNDING * gate.scale)
         added = torch.zeros_like(scales)
         if bias is not None:
             # Biases are integers in steps of the sums.
-            step, added = step + source * scales, bias.double()
+            # The bias goes with the upper eight bits of weights.
+            step, added = step + source * scales * (levels / LEVELS), bias.double()
         by_gate = (each.reshape(parts, -1) for each in (added, step))
-        return cls((rounded_rows(weight, scales) * scales[:, None]), *by_gate)
+        return cls((rounded_rows(weight, scales, levels) * scales[:, None]), *by_gate)
 
     def __call__(self, rows: Tensor) -> Tensor:
         """[rows, gates, units]."""
@@ -96,6 +122,8 @@ class FloatCell(ABC):
     first_weight: ClassVar[int]
     gates_per_unit: ClassVar[int]
 
+    levels: ClassVar[int] = LEVELS
+
     def __init__(self, arguments: Sequence[Any], source: float, output: StepRange) -> None:
         """
         Args:
@@ -106,10 +134,15 @@ class FloatCell(ABC):
         place, parts = self.first_weight, self.gates_per_unit
         weight, hidden_weight, bias, hidden_bias = arguments[place : place + 4]
         self.output = output
-        self.from_input = FloatProduct.of(weight, bias, source, self.gate_range, parts)
-        self.from_hidden = FloatProduct.of(
-            hidden_weight, hidden_bias, output.scale, self.gate_range, parts
+        of = partial(
+            FloatProduct.of,
+            gate=self.gate_range,
+            parts=parts,
+            is_short=output.largest - output.least >= _BYTES,
+            levels=self.levels,
         )
+        self.from_input = of(weight, bias, source)
+        self.from_hidden = of(hidden_weight, hidden_bias, output.scale)
 
     def gates(self, x: Tensor, before: Tensor, *, saturating: bool = True) -> Tensor:
         """[rows, gates, units] in the order of the program's operator.
@@ -229,6 +262,18 @@ class GruCell(FloatCell):
         return self.shown(states, 0.0, self.state_range.scale)
 
 
+class FineLstmCell(LstmCell):
+    """With weights of 16 bits."""
+
+    levels = FINE_LEVELS
+
+
+class FineGruCell(GruCell):
+    """With weights of 16 bits."""
+
+    levels = FINE_LEVELS
+
+
 class RnnCell(FloatCell):
     """One gate, whose tanh or positive part is the output."""
 
@@ -259,5 +304,13 @@ CELLS: dict[Any, Callable[[Sequence[Any], float, StepRange], FloatCell]] = {
     cmbuild.lstm_state.default: LstmCell,
     cmbuild.gru.default: GruCell,
     cmbuild.gru_state.default: GruCell,
+    cmbuild.short_lstm.default: LstmCell,
+    cmbuild.short_lstm_state.default: LstmCell,
+    cmbuild.short_gru.default: GruCell,
+    cmbuild.short_gru_state.default: GruCell,
+    cmbuild.fine_lstm.default: FineLstmCell,
+    cmbuild.fine_lstm_state.default: FineLstmCell,
+    cmbuild.fine_gru.default: FineGruCell,
+    cmbuild.fine_gru_state.default: FineGruCell,
     cmbuild.rnn.default: RnnCell,
 }

@@ -35,6 +35,9 @@ LEAST_FACTOR = 2.0**-18
 
 LARGEST_BIAS = 2.0**28
 
+LEVELS, FINE_LEVELS = 127, 127 << 8
+"""The largest weight of eight and of 16 bits, of which the upper eight and the rest fit int8."""
+
 LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
     "cmbuild", "FRAGMENT"
 )
@@ -47,9 +50,10 @@ LSTM = (
     f"{PLACE})"
 )
 GRU = f"(Tensor x, Tensor? hidden, {WEIGHTS}, int state_bits, {PLACE})"
-for _name, _inputs in (("lstm", LSTM), ("gru", GRU)):
-    LIBRARY.define(f"{_name}{_inputs} -> Tensor")
-    LIBRARY.define(f"{_name}_state{_inputs} -> (Tensor, Tensor)")
+for _prefix in ("", "short_", "fine_"):
+    for _name, _inputs in ((f"{_prefix}lstm", LSTM), (f"{_prefix}gru", GRU)):
+        LIBRARY.define(f"{_name}{_inputs} -> Tensor")
+        LIBRARY.define(f"{_name}_state{_inputs} -> (Tensor, Tensor)")
 LIBRARY.define(f"rnn(Tensor x, Tensor? hidden, {WEIGHTS}, str function, {PLACE}) -> Tensor")
 # Unlike results of aten::cat, its results keep the 16 bits of states.
 declare(LIBRARY, "cat_states")
@@ -174,10 +178,10 @@ def _cat_states(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 _FORMS: dict[str, Callable[..., Any]] = {
-    "lstm": _first(_lstm_state),
-    "lstm_state": _lstm_state,
-    "gru": _first(_gru_state),
-    "gru_state": _gru_state,
+    **dict.fromkeys(("lstm", "short_lstm", "fine_lstm"), _first(_lstm_state)),
+    **dict.fromkeys(("lstm_state", "short_lstm_state", "fine_lstm_state"), _lstm_state),
+    **dict.fromkeys(("gru", "short_gru", "fine_gru"), _first(_gru_state)),
+    **dict.fromkeys(("gru_state", "short_gru_state", "fine_gru_state"), _gru_state),
     "rnn": _rnn,
     "cat_states": _cat_states,
 }
@@ -185,12 +189,14 @@ for _name, _compute in _FORMS.items():
     float_form(LIBRARY, _name)(_compute)
 # The weights for the preceding outputs come after those of the input, which have bias and rescale
 # if they are int8.
-for _prefix, _weight in (("", 1), ("quantized_", 3)):
+for _prefix, _weight in (("", 1), ("short_", 1), ("fine_", 1), ("quantized_", 3)):
     for _name, _like in (
         ("lstm", _lstm_state_like),
         ("gru", _recurrent_state_like),
         ("rnn", _recurrent_state_like),
     ):
+        if _prefix in ("short_", "fine_") and _name == "rnn":
+            continue
         _both = partial(_like, _weight)
         torch.library.register_fake(f"cmbuild::{_prefix}{_name}", _first(_both))
         if _name != "rnn":
@@ -200,40 +206,93 @@ torch.library.register_fake("cmbuild::cat_states", _cat_states)
 
 LSTM_STATES = {1: None, 2: 2.0**-CELL_BITS}
 GRU_STATES = {1: 2.0**-STATE_BITS}
-ROWS, LSTM_ROWS = (2, 3), (3, 4, 7)
+ROWS: tuple[int, ...] = (2, 3)
+LSTM_ROWS: tuple[int, ...] = (3, 4, 7)
 """Positions of the matrices that `pack_rows` packs."""
 
 
-@quantized_op(ops.lstm.default, constants=range(3, 8), states=LSTM_STATES, rows=LSTM_ROWS)
-def to_quantized_lstm(call: QuantizedCall) -> Replacement:
+def lower_lstm(call: QuantizedCall) -> Replacement:
     return ops.quantized_lstm.default, _lstm_arguments(call)
 
 
-@quantized_op(
-    ops.lstm_state.default,
-    constants=range(3, 8),
-    states=LSTM_STATES,
-    final=2.0**-CELL_BITS,
-    rows=LSTM_ROWS,
-)
-def to_quantized_lstm_state(call: QuantizedCall) -> Replacement:
+def lower_lstm_state(call: QuantizedCall) -> Replacement:
     return ops.quantized_lstm_state.default, _lstm_arguments(call)
 
 
-@quantized_op(ops.gru.default, constants=range(2, 6), states=GRU_STATES, rows=ROWS)
-def to_quantized_gru(call: QuantizedCall) -> Replacement:
+def lower_gru(call: QuantizedCall) -> Replacement:
     return ops.quantized_gru.default, _gru_arguments(call)
 
 
-@quantized_op(
-    ops.gru_state.default,
-    constants=range(2, 6),
-    states=GRU_STATES,
-    final=2.0**-STATE_BITS,
-    rows=ROWS,
-)
-def to_quantized_gru_state(call: QuantizedCall) -> Replacement:
+def lower_gru_state(call: QuantizedCall) -> Replacement:
     return ops.quantized_gru_state.default, _gru_arguments(call)
+
+
+def lower_fine_lstm(call: QuantizedCall) -> Replacement:
+    return ops.quantized_lstm.default, _lstm_arguments(call, FINE_LEVELS)
+
+
+def lower_fine_lstm_state(call: QuantizedCall) -> Replacement:
+    return ops.quantized_lstm_state.default, _lstm_arguments(call, FINE_LEVELS)
+
+
+def lower_fine_gru(call: QuantizedCall) -> Replacement:
+    return ops.quantized_gru.default, _gru_arguments(call, FINE_LEVELS)
+
+
+def lower_fine_gru_state(call: QuantizedCall) -> Replacement:
+    return ops.quantized_gru_state.default, _gru_arguments(call, FINE_LEVELS)
+
+
+for _operator, _lowering, _is_short, _rows in (
+    (ops.lstm, lower_lstm, False, LSTM_ROWS),
+    (ops.short_lstm, lower_lstm, True, LSTM_ROWS),
+    (ops.fine_lstm, lower_fine_lstm, True, ()),
+):
+    quantized_op(
+        _operator.default,
+        constants=range(3, 8),
+        states=LSTM_STATES,
+        rows=_rows,
+        is_short=_is_short,
+    )(_lowering)
+for _operator, _lowering, _is_short, _rows in (
+    (ops.lstm_state, lower_lstm_state, False, LSTM_ROWS),
+    (ops.short_lstm_state, lower_lstm_state, True, LSTM_ROWS),
+    (ops.fine_lstm_state, lower_fine_lstm_state, True, ()),
+):
+    quantized_op(
+        _operator.default,
+        constants=range(3, 8),
+        states=LSTM_STATES,
+        final=2.0**-CELL_BITS,
+        rows=_rows,
+        is_short=_is_short,
+    )(_lowering)
+for _operator, _lowering, _is_short, _rows in (
+    (ops.gru, lower_gru, False, ROWS),
+    (ops.short_gru, lower_gru, True, ROWS),
+    (ops.fine_gru, lower_fine_gru, True, ()),
+):
+    quantized_op(
+        _operator.default,
+        constants=range(2, 6),
+        states=GRU_STATES,
+        rows=_rows,
+        is_short=_is_short,
+    )(_lowering)
+for _operator, _lowering, _is_short, _rows in (
+    (ops.gru_state, lower_gru_state, False, ROWS),
+    (ops.short_gru_state, lower_gru_state, True, ROWS),
+    (ops.fine_gru_state, lower_fine_gru_state, True, ()),
+):
+    quantized_op(
+        _operator.default,
+        constants=range(2, 6),
+        states=GRU_STATES,
+        final=2.0**-STATE_BITS,
+        rows=_rows,
+        is_short=_is_short,
+    )(_lowering)
 
 
 @quantized_op(ops.rnn.default, constants=range(2, 6), states={1: None}, rows=ROWS)
@@ -248,7 +307,7 @@ def to_quantized_rnn(call: QuantizedCall) -> Replacement:
     )
 
 
-def _lstm_arguments(call: QuantizedCall) -> Sequence[Argument | Tensor]:
+def _lstm_arguments(call: QuantizedCall, levels: int = LEVELS) -> Sequence[Argument | Tensor]:
     x, hidden, cell, *_, cell_bits, slot, batch_first, reverse = call.arguments
     output, projection = call.output, call.constants.get(7)
     units = output if projection is None else Quantization(UNITS_SCALE, 0, -128, 127)
@@ -256,18 +315,18 @@ def _lstm_arguments(call: QuantizedCall) -> Sequence[Argument | Tensor]:
     if projection is not None:
         packed = pack_rows(projection, None, units, 1 / output.scale)
     return (
-        *(x, hidden, cell, *_products(call, 3, GATE_BITS), *packed, cell_bits),
+        *(x, hidden, cell, *_products(call, 3, GATE_BITS, levels), *packed, cell_bits),
         *(*_narrowing(2 * UNIT_BITS, units), *_initial_scale(call), output.zero_point),
         *(slot, batch_first, reverse),
     )
 
 
-def _gru_arguments(call: QuantizedCall) -> Sequence[Argument | Tensor]:
+def _gru_arguments(call: QuantizedCall, levels: int = LEVELS) -> Sequence[Argument | Tensor]:
     x, hidden, *_, state_bits, slot, batch_first, reverse = call.arguments
     assert isinstance(state_bits, int)
     bits = UNIT_BITS if hidden is None else state_bits
     return (
-        *(x, hidden, *_products(call, 2, GATE_BITS), bits, *_narrowing(bits, call.output)),
+        *(x, hidden, *_products(call, 2, GATE_BITS, levels), bits, *_narrowing(bits, call.output)),
         *(slot, batch_first, reverse),
     )
 
@@ -291,23 +350,28 @@ def _narrowing(bits: int, output: Quantization) -> tuple[int, int, int]:
     return *fixed_point(2.0**-bits / output.scale), output.zero_point
 
 
-def _products(call: QuantizedCall, first: int, bits: int) -> tuple[Tensor, ...]:
+def _products(
+    call: QuantizedCall, first: int, bits: int, levels: int = LEVELS
+) -> tuple[Tensor, ...]:
     """Packed parameters of the input and of the preceding outputs, for gates of so many bits.
 
     Args:
         first: position of the input's weights.
+        levels: the largest weight, in steps.
     """
     parameters = [call.constants.get(position) for position in range(first, first + 4)]
     input_weight, hidden_weight, input_bias, hidden_bias = parameters
     assert input_weight is not None and hidden_weight is not None
     factor = 2.0**bits
     return (
-        *pack_rows(input_weight, input_bias, call.inputs[0], factor),
-        *pack_rows(hidden_weight, hidden_bias, call.output, factor),
+        *pack_rows(input_weight, input_bias, call.inputs[0], factor, levels),
+        *pack_rows(hidden_weight, hidden_bias, call.output, factor, levels),
     )
 
 
-def row_scales(weight: Tensor, bias: Tensor | None, source: float, factor: float) -> Tensor:
+def row_scales(
+    weight: Tensor, bias: Tensor | None, source: float, factor: float, levels: int = LEVELS
+) -> Tensor:
     """A scale for each row of weights: see `pack_rows`.
 
     Args:
@@ -316,31 +380,39 @@ def row_scales(weight: Tensor, bias: Tensor | None, source: float, factor: float
     rows = weight.double()
     added = torch.zeros(len(rows)).double() if bias is None else bias.double()
     least = torch.full((len(rows),), LEAST_FACTOR / (source * factor)).double()
-    largest = rows.abs().amax(dim=1) / 127
-    return torch.stack([largest, added.abs() / (source * LARGEST_BIAS), least]).amax(dim=0)
+    largest = rows.abs().amax(dim=1) / LEVELS
+    scales = torch.stack([largest, added.abs() / (source * LARGEST_BIAS), least]).amax(dim=0)
+    return scales * (LEVELS / levels)
 
 
-def rounded_rows(weight: Tensor, scales: Tensor) -> Tensor:
+def rounded_rows(weight: Tensor, scales: Tensor, levels: int = LEVELS) -> Tensor:
     """The weights in steps of their rows' scales."""
-    return (weight.double() / scales[:, None]).round().clamp(-127, 127)
+    return (weight.double() / scales[:, None]).round().clamp(-levels, levels)
 
 
 def pack_rows(
-    weight: Tensor, bias: Tensor | None, source: Quantization, factor: float
+    weight: Tensor,
+    bias: Tensor | None,
+    source: Quantization,
+    factor: float,
+    levels: int = LEVELS,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """int8 weights with a scale for each row, int32 biases, multipliers with shifts.
+    """int8 or int16 weights with a scale for each row, biases, multipliers with shifts.
+
+    Biases are int32, or int64 for products of int16 numbers.
 
     Args:
         source: of what is multiplied.
         factor: steps of the result in a unit.
+        levels: the largest weight, in steps.
     """
-    scales = row_scales(weight, bias, source.scale, factor)
-    packed = rounded_rows(weight, scales)
+    scales = row_scales(weight, bias, source.scale, factor, levels)
+    packed = rounded_rows(weight, scales, levels)
     added = torch.zeros_like(scales) if bias is None else bias.double()
     biases = (added / (source.scale * scales)).round() - source.zero_point * packed.sum(dim=1)
     rescale = [fixed_point(source.scale * scale * factor) for scale in scales.tolist()]
     return (
-        packed.to(torch.int8),
-        biases.to(torch.int32),
+        packed.to(torch.int8 if levels == LEVELS else torch.int16),
+        biases.to(torch.int64 if source.maximum > 127 else torch.int32),
         torch.tensor(rescale, dtype=torch.int32).T.contiguous(),
     )

@@ -48,7 +48,7 @@ LIBRARY.define(f"short_clamp(Tensor x, float slope, {_BOUNDS}) -> Tensor")
 LIBRARY.define("short_function(Tensor x, str expression) -> Tensor")
 LIBRARY.define(f"short_add(Tensor x, Tensor y, float alpha, {_BOUNDS}) -> Tensor")
 LIBRARY.define("short_mul(Tensor x, Tensor y) -> Tensor")
-LIBRARY.define("short_bmm(Tensor x, Tensor y_transposed) -> Tensor")
+LIBRARY.define("short_bmm(Tensor x, Tensor y_transposed, float factor=1.0) -> Tensor")
 LIBRARY.define("short_mean(Tensor x, int[] dims, bool keepdim) -> Tensor")
 LIBRARY.define("short_sum(Tensor x, int[] dims, bool keepdim) -> Tensor")
 LIBRARY.define("short_softmax(Tensor x, int dim) -> Tensor")
@@ -137,8 +137,9 @@ def mul(x: Tensor, y: Tensor) -> Tensor:
 
 
 @float_form(LIBRARY, "short_bmm")
-def bmm(x: Tensor, y_transposed: Tensor) -> Tensor:
-    return torch.bmm(x, y_transposed.transpose(1, 2))
+def bmm(x: Tensor, y_transposed: Tensor, factor: float = 1.0) -> Tensor:
+    product: Tensor = torch.bmm(x, y_transposed.transpose(1, 2))
+    return product if factor == 1 else product * factor
 
 
 @float_form(LIBRARY, "short_mean")
@@ -241,7 +242,7 @@ def _outputs_first(weights: Tensor) -> Tensor:
 _ops = torch.ops.cmbuild
 
 
-def _stored_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
+def stored_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
     """int8 weights and the scale of each output channel."""
     flat = weight.detach().double().flatten(1)
     scales = flat.abs().amax(1).clamp(min=1e-30) / 127
@@ -253,7 +254,7 @@ def _layer(
     call: QuantizedCall, weight: Tensor, *, least: Any, largest: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int]:
     """Weights, biases, multipliers, shifts and bounds of a layer."""
-    stored, scales = _stored_weights(weight)
+    stored, scales = stored_weights(weight)
     steps = scales * call.inputs[0].scale
     bias = call.constants.get(2)
     real = torch.zeros(len(steps), dtype=torch.float64) if bias is None else bias.detach().double()
@@ -322,14 +323,27 @@ def lower_function(call: QuantizedCall) -> Replacement:
 def interpolation_table(expression: str, source: Quantization, result: Quantization) -> Tensor:
     """Results for magnitudes(), then for their negatives, int16.
 
-    Where the function has no value, that of zero or else zero stands in.
+    Where the function has no value, that of zero or else zero stands in. Chords lie on one side of
+    a bent curve, so entries lie on the other: on average, nothing is left of that.
     """
     sizes = torch.from_numpy(magnitudes()).to(torch.float64)
-    x = torch.cat([sizes, -sizes]) * source.scale
-    y = evaluate(expression, x, torch.ops.aten).to(torch.float64)
-    y = torch.where(y.isnan(), y[0].nan_to_num(0.0), y)
-    steps = torch.floor(y / result.scale + 0.5).nan_to_num(0.0, math.inf, -math.inf)
-    return torch.clamp(steps, result.minimum, result.maximum).to(torch.int16)
+    middles = (sizes[:-1] + sizes[1:]) / 2
+
+    def steps(x: Tensor) -> Tensor:
+        y: Tensor = evaluate(expression, torch.cat([x, -x]) * source.scale, torch.ops.aten)
+        return y.to(torch.float64).reshape(2, -1) / result.scale
+
+    y, between = steps(sizes), steps(middles)
+    y = torch.where(y.isnan(), y[0, 0].nan_to_num(0.0), y)
+    # Two thirds of the distance in the middle is the mean distance of a parabola from its chord.
+    bends = ((y[:, :-1] + y[:, 1:]) / 2 - between) * (2 / 3)
+    bends = torch.where(torch.diff(sizes) > 1, bends.nan_to_num(0.0, 0.0, 0.0), 0.0)
+    nothing = torch.zeros(2, 1, dtype=torch.float64)
+    moved = (torch.cat([nothing, bends], 1) + torch.cat([bends, nothing], 1)) / 2
+    # More than that is a corner, which no chord comes near.
+    y = y - torch.where(moved.abs() <= 1, moved, 0.0)
+    whole = torch.floor(y + 0.5).nan_to_num(0.0, math.inf, -math.inf).flatten()
+    return torch.clamp(whole, result.minimum, result.maximum).to(torch.int16)
 
 
 @quantized_op(_ops.short_add.default, is_short=True)
@@ -357,8 +371,12 @@ def lower_mul(call: QuantizedCall) -> Replacement:
 
 @quantized_op(_ops.short_bmm.default, is_short=True)
 def lower_bmm(call: QuantizedCall) -> Replacement:
+    x, y, *rest = call.arguments
     factor = call.inputs[0].scale * call.inputs[1].scale / call.output.scale
-    return _ops.short_bmm_s16.default, (*call.arguments, *fixed_point(factor))
+    for each in rest:
+        assert isinstance(each, float)
+        factor *= each
+    return _ops.short_bmm_s16.default, (x, y, *fixed_point(factor))
 
 
 @quantized_op(_ops.short_mean.default, is_short=True)

@@ -126,6 +126,14 @@ UNROLLED: dict[Any, Callable[..., Any]] = {
     cmbuild.lstm_state.default: lstm,
     cmbuild.gru.default: lambda *layer: gru(*layer)[0],
     cmbuild.gru_state.default: gru,
+    cmbuild.short_lstm.default: lambda *layer: lstm(*layer)[0],
+    cmbuild.short_lstm_state.default: lstm,
+    cmbuild.short_gru.default: lambda *layer: gru(*layer)[0],
+    cmbuild.short_gru_state.default: gru,
+    cmbuild.fine_lstm.default: lambda *layer: lstm(*layer)[0],
+    cmbuild.fine_lstm_state.default: lstm,
+    cmbuild.fine_gru.default: lambda *layer: gru(*layer)[0],
+    cmbuild.fine_gru_state.default: gru,
     cmbuild.rnn.default: rnn,
 }
 """By the operator of one layer in one direction."""

@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.chosen_precision import precision_of
-from cmcompiler.frontend.precision import SHORT, Patterns
+from cmcompiler.frontend.operators.short import stored_weights
+from cmcompiler.frontend.precision import FINE, SHORT_ACTIVATIONS, Patterns
 from cmcompiler.frontend.rewrites.editing import (
     constant,
     constant_value,
@@ -25,6 +26,8 @@ from cmcompiler.frontend.rewrites.editing import (
     replace,
 )
 from cmcompiler.frontend.rewrites.functions import expression_of
+from cmcompiler.frontend.rewrites.short_lengths import join_lengths
+from cmcompiler.frontend.rewrites.short_steps import steps
 
 _ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
 
@@ -33,9 +36,12 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
     """Replaces the operators of modules whose path the last matching pattern gives int16."""
     if not precision:
         return
+    # What nothing uses any more would count as a user.
+    module.graph.eliminate_dead_code()
+    join_lengths(module, lambda node: _is_chosen(node, precision))
     for node in list(module.graph.nodes):
         if has_short_form(node) and _is_chosen(node, precision):
-            shorten(node)
+            shorten(node, is_fine=precision_of(node, precision) == FINE)
     for node in list(module.graph.nodes):
         _join_clamp(node)
     for node in list(module.graph.nodes):
@@ -46,14 +52,18 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
 
 
 def has_short_form(node: Node) -> bool:
-    return node.target in _forms() and _is_float(node)
+    return node.target in _forms() and _is_float(_first(node))
 
 
-def shorten(node: Node) -> None:
-    """Puts the short form of an operator in its place, if there is one."""
+def shorten(node: Node, *, is_fine: bool = False) -> None:
+    """Puts the short form of an operator in its place, if there is one.
+
+    Args:
+        is_fine: weights have 16 bits, too.
+    """
     made = _forms()[node.target](node) if has_short_form(node) else _function(node)
     if made is not None:
-        replace(node, made)
+        replace(node, _with_fine_weights(node, made) if is_fine else made)
 
 
 def _is_chosen(node: Node, precision: Patterns) -> bool:
@@ -64,12 +74,46 @@ def _is_chosen(node: Node, precision: Patterns) -> bool:
             return True
         if _forms().get(source.target) in (_convolution, _transposed, _linear, _sum):
             return False
-    return precision_of(node, precision) == SHORT
+    return precision_of(node, precision) in SHORT_ACTIVATIONS
 
 
-def _is_float(node: Node) -> bool:
-    value = node.meta.get("val")
+def _is_float(value: Any) -> bool:
+    """
+    Args:
+        value: a node, or what one computes.
+    """
+    value = value.meta.get("val") if isinstance(value, Node) else value
     return isinstance(value, Tensor) and value.dtype == torch.float32
+
+
+def _with_fine_weights(node: Node, made: Node) -> Node:
+    """A layer whose weights have 16 bits: the sum of one with the upper eight of them, and of one
+    with what these leave of each weight, in steps of its own.
+    """
+    if made.target in _fine_layers():
+        return insert(node, _fine_layers()[made.target], *made.args)
+    if made.target not in (
+        *(_OWN.short_conv2d.default, _OWN.short_conv_transpose2d.default),
+        _OWN.short_linear.default,
+    ):
+        return made
+    x, weight, bias, *rest = made.args
+    assert isinstance(weight, Node)
+    value = constant_value(weight)
+    stored, scales = stored_weights(value)
+    steps = scales.reshape([-1, *[1] * (value.ndim - 1)])
+    upper = (stored * steps).to(value.dtype)
+    parts = [
+        insert(node, made.target, x, constant(node, f"{node.name}_{name}", part), own, *rest)
+        for name, part, own in (("upper", upper, bias), ("lower", value - upper, None))
+    ]
+    return insert(node, _OWN.short_add.default, *parts, 1.0)
+
+
+def _first(node: Node) -> Any:
+    """The result of a node, or the first of several."""
+    value = node.meta.get("val")
+    return value[0] if isinstance(value, tuple | list) else value
 
 
 def _has_constants(node: Node) -> bool:
@@ -119,9 +163,12 @@ def _sum(node: Node) -> Node | None:
     alpha: Any = rest[0] if rest else node.kwargs.get("alpha", 1)
     if not all(isinstance(each, Node) and _is_float(each) for each in (x, y)):
         return None
-    if isinstance(alpha, Node) or any(map(is_constant, (x, y))):
+    if isinstance(alpha, Node):
         return None
     factor = -float(alpha) if node.target is _ATEN.sub.Tensor else float(alpha)
+    if is_constant(x) and is_constant(y):
+        assert isinstance(x, Node) and isinstance(y, Node)
+        return constant(node, node.name, constant_value(x) + factor * constant_value(y))
     return insert(node, _OWN.short_add.default, x, y, factor, *rest[1:])
 
 
@@ -129,7 +176,10 @@ def _product(node: Node) -> Node | None:
     x, y = node.args[:2]
     if not all(isinstance(each, Node) and _is_float(each) for each in (x, y)):
         return None
-    return None if any(map(is_constant, (x, y))) else insert(node, _OWN.short_mul.default, x, y)
+    assert isinstance(x, Node) and isinstance(y, Node)
+    if is_constant(x) and is_constant(y):
+        return constant(node, node.name, constant_value(x) * constant_value(y))
+    return insert(node, _OWN.short_mul.default, x, y)
 
 
 def _matrices(node: Node) -> Node | None:
@@ -168,6 +218,14 @@ def _average(node: Node) -> Node | None:
     )
 
 
+def _whole_average(node: Node) -> Node | None:
+    """The mean of an image; pools of several windows that differ have no form."""
+    x, size = node.args[:2]
+    if not isinstance(size, list | tuple) or any(each != 1 for each in size):
+        return None
+    return insert(node, _OWN.short_mean.default, x, [2, 3], True)
+
+
 def _maximum(node: Node) -> Node | None:
     given = named_arguments(node)
     sizes = _pair(given["kernel_size"]), _pair(given["stride"] or given["kernel_size"])
@@ -189,6 +247,15 @@ def _masked_softmax(node: Node) -> Node | None:
     if node.args[1] is None:
         return insert(node, _OWN.short_softmax.default, node.args[0], node.args[2])
     return insert(node, _OWN.short_masked_softmax.default, *node.args)
+def _recurrent(operator: Any) -> Callable[[Node], Node | None]:
+    """A layer without a projection of its outputs."""
+
+    def form(node: Node) -> Node | None:
+        if named_arguments(node).get("projection") is not None:
+            return None
+        return insert(node, operator, *node.args)
+
+    return form
 
 
 def _clamp(node: Node) -> Node | None:
@@ -223,6 +290,15 @@ def _function(node: Node) -> Node | None:
         return None
     source, expression = found
     return insert(node, _OWN.short_function.default, source, expression)
+
+
+@cache
+def _fine_layers() -> dict[Any, Any]:
+    """Recurrent layers whose weights have 16 bits, by those with eight."""
+    return {
+        getattr(_OWN, f"short_{name}").default: getattr(_OWN, f"fine_{name}").default
+        for name in ("lstm", "lstm_state", "gru", "gru_state")
+    }
 
 
 @cache
@@ -272,6 +348,7 @@ def _forms() -> dict[Any, Callable[[Node], Node | None]]:
         _OWN.mean.default: _reduction(_OWN.short_mean.default),
         _OWN.sum.default: _reduction(_OWN.short_sum.default),
         _ATEN.avg_pool2d.default: _average,
+        _ATEN.adaptive_avg_pool2d.default: _whole_average,
         _ATEN.max_pool2d.default: _maximum,
         _ATEN.softmax.int: _softmax,
         _OWN.masked_softmax.default: _masked_softmax,
@@ -280,4 +357,9 @@ def _forms() -> dict[Any, Callable[[Node], Node | None]]:
         _ATEN.hardtanh.default: _clamp,
         _ATEN.clamp.default: _clamp,
         _ATEN.leaky_relu.default: _leaky,
+        _OWN.lstm.default: _recurrent(_OWN.short_lstm.default),
+        _OWN.lstm_state.default: _recurrent(_OWN.short_lstm_state.default),
+        _OWN.gru.default: _recurrent(_OWN.short_gru.default),
+        _OWN.gru_state.default: _recurrent(_OWN.short_gru_state.default),
+        **steps(),
     }
