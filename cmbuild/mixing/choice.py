@@ -21,7 +21,7 @@ from cmbuild.pipeline.request import BuildRequest, ModelChoice
 from cmbuild.sizing.fits import Fits
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.parts import ModelParts, Rounded
-from cmcompiler.frontend.precision import BYTES, NIBBLES, SHORT
+from cmcompiler.frontend.precision import BYTES, FINE, NIBBLES, SHORT
 
 if TYPE_CHECKING:
     from cmbuild.pipeline.pipeline import Pipeline
@@ -174,7 +174,7 @@ class Chooser:
 
     def _table(self) -> MixTable:
         """Exports the model in each precision alone, and measures its roundings."""
-        whole = {kind: self._with((("*", kind),)) for kind in (SHORT, NIBBLES)}
+        whole = {kind: self._with((("*", kind),)) for kind in (SHORT, NIBBLES, FINE)}
         whole = {BYTES: self._with_parts(), **whole}
         self._perform([self._export(request) for request in whole.values()])
         parts = self._export(whole[BYTES]).record.parts
@@ -279,6 +279,8 @@ def _choices(
     choices = {BYTES: priced[BYTES].parts[index]}
     if priced[SHORT].kernels[index] != priced[BYTES].kernels[index]:
         choices[SHORT] = priced[SHORT].parts[index]
+        if priced[FINE].parts[index].weights > priced[SHORT].parts[index].weights:
+            choices[FINE] = priced[FINE].parts[index]
     is_narrow = any(
         each.kind is Rounded.NARROW_WEIGHTS and each.parts == (index,) for each in parts.roundings
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cmcompiler.frontend.parts import Rounded, RoundingCost
-from cmcompiler.frontend.precision import BYTES, NIBBLES, SHORT
+from cmcompiler.frontend.precision import BYTES, FINE, NIBBLES, SHORT_ACTIVATIONS
 
 Mix = tuple[str, ...]
 """The precision of each part."""
@@ -65,7 +65,7 @@ class MixTable:
 
     def cost(self, mix: Sequence[str]) -> MixCost:
         own = [choices[precision] for choices, precision in zip(self.choices, mix, strict=True)]
-        is_short = [precision == SHORT for precision in mix]
+        is_short = [precision in SHORT_ACTIVATIONS for precision in mix]
         is_narrow = [precision == NIBBLES for precision in mix]
         cycles = self.fixed.cycles + sum(part.cycles for part in own)
         noise = [0.0] * len(self.scale)
@@ -77,7 +77,7 @@ class MixTable:
                     cycles += elements * self.conversion
             else:
                 is_counted = is_narrow[parts[0]] is (kind is Rounded.NARROW_WEIGHTS)
-                factor = float(is_counted)
+                factor = FINER if mix[parts[0]] == FINE else float(is_counted)
             if factor:
                 noise = [sum_ + factor * each for sum_, each in zip(noise, caused, strict=True)]
         return MixCost(
@@ -94,9 +94,10 @@ class MixTable:
             if parts[0] != part:
                 continue
             if kind is Rounded.ACTIVATION:
-                factor = FINER if precision == SHORT else 1.0
+                factor = FINER if precision in SHORT_ACTIVATIONS else 1.0
             else:
-                factor = float((precision == NIBBLES) is (kind is Rounded.NARROW_WEIGHTS))
+                is_counted = (precision == NIBBLES) is (kind is Rounded.NARROW_WEIGHTS)
+                factor = FINER if precision == FINE else float(is_counted)
             noise = [sum_ + factor * each for sum_, each in zip(noise, caused, strict=True)]
         return tuple(noise)
 
