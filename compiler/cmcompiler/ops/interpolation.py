@@ -17,6 +17,9 @@ from cmcompiler.isa import Isa
 BITS = 6
 """Bits of a place between two powers of two, which have 64 entries between them."""
 
+_END = (1 << 15) - 1
+"""Magnitude of results that stop there."""
+
 OCTAVES = 15 - BITS
 """Powers of two whose entries are more than one number apart."""
 
@@ -60,10 +63,16 @@ class Interpolation(Op):
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]
-        """One rounding of entries, one of the result, and what a bend between two entries adds."""
+        """One rounding of entries, one of the result, and what a bend between two entries adds.
+
+        A function that has left the range at two entries may do so anywhere on the way to the next.
+        """
         halves = np.array(self.table, np.int64).reshape(2, -1)
         bends = np.abs(np.diff(halves, 2, axis=1)) / 4
-        return 1.1 + float(bends.max())
+        is_end = np.abs(halves) >= _END
+        beyond = np.pad(is_end[:, 1:] & is_end[:, :-1], ((0, 0), (1, 1)))
+        leaving = np.abs(np.diff(halves, axis=1)) * (beyond[:, 2:] | beyond[:, :-2])
+        return 1.1 + max(float(bends.max()), float(leaving.max()))
 
     @property
     def fine_error_steps(self) -> float:  # type: ignore[override]

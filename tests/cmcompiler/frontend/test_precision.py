@@ -96,7 +96,7 @@ def test_weights_of_16_bits_leave_nothing_of_their_rounding(module: nn.Module) -
     """Two layers of eight bits each, and two products in a recurrent one."""
     fine = api.compile(module, DATA[0], DATA, precision={"*": "16w16a"})
     assert fine.fidelity.faithful and not fine.fidelity.unpaired
-    assert min(_decibels(module, fine)) > 65
+    assert min(_decibels(module, fine)) > 58
 
 
 def test_a_pattern_chooses_modules(module: nn.Module) -> None:

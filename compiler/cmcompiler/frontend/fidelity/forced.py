@@ -24,6 +24,9 @@ from cmcompiler.frontend.simulation import rounded
 from cmcompiler.ops.attention import Weighing
 from cmcompiler.ops.support.recurrence import Turns
 
+_NEAR = 2.0**-6
+"""Steps that a number in single precision is off from one of int16."""
+
 _SINGLE_STEP = 64.0
 """Step of an operator in single precision, in roundings of its operands: of long sums."""
 
@@ -75,7 +78,7 @@ class RoundedWeights(Interpreter):
             return value
         source = n.args[0]
         if not isinstance(source, Node) or source.op != "get_attr":
-            return rounded(value, observer)
+            return _with_least(value, rounded(value, observer), observer)
         if n not in self._weights:
             self._weights[n] = rounded(value, observer)
         return self._weights[n]
@@ -88,6 +91,15 @@ class RoundedWeights(Interpreter):
             scale = flat.abs().amax(1, keepdim=True).clamp(min=1e-30) / 127
             self._rows[node, place] = ((flat / scale).round() * scale).reshape(weight.shape)
         return self._rows[node, place]
+
+
+def _with_least(value: Tensor, made: Tensor, observer: Any) -> Tensor:
+    """A rounded tensor that keeps the least number of int16, which ranges leave out."""
+    if observer.dtype is not torch.int16:
+        return made
+    scale = float(observer.calculate_qparams()[0])
+    least = (observer.quant_min - 1) * scale
+    return torch.where((value - least).abs() < _NEAR * scale, least, made)
 
 
 class ForcedRun(RoundedWeights):

@@ -70,6 +70,9 @@ declare(LIBRARY, *_LOWERED)
 LONG_HEADROOM = 15
 """Left shift of int16 operands of a sum: SHORT_LEFT_SHIFT of ops/add.py."""
 
+_FEW_SHIFTS = 7
+"""Bits that a multiplier of 31 can spare: 24 are left, of which results have 16."""
+
 Size = Sequence[int]
 
 
@@ -392,8 +395,11 @@ def lower_sum(call: QuantizedCall) -> Replacement:
 
 
 def _sum(call: QuantizedCall, divisor: int) -> Replacement:
-    factor = call.inputs[0].scale / call.output.scale / divisor
-    return _ops.short_sum_s16.default, (*call.arguments, *fixed_point(factor))
+    multiplier, shift = fixed_point(call.inputs[0].scale / call.output.scale / divisor)
+    if -_FEW_SHIFTS <= shift < 0:
+        # Shifts by few bits would round a second time, and a half always the same way.
+        multiplier, shift = (multiplier + (1 << -shift >> 1)) >> -shift, 0
+    return _ops.short_sum_s16.default, (*call.arguments, multiplier, shift)
 
 
 @quantized_op(_ops.short_softmax.default, output=Fixed(1 / 32768, 0), is_short=True)
