@@ -247,6 +247,8 @@ def _masked_softmax(node: Node) -> Node | None:
     if node.args[1] is None:
         return insert(node, _OWN.short_softmax.default, node.args[0], node.args[2])
     return insert(node, _OWN.short_masked_softmax.default, *node.args)
+
+
 def _recurrent(operator: Any) -> Callable[[Node], Node | None]:
     """A layer without a projection of its outputs."""
 
