@@ -94,8 +94,9 @@ class LayerErrors:
             self._add_mean(exact, errors)
 
     def _clamped(self, exact: Tensor, output: Tensor) -> Tensor:
-        """What integers hold of exact numbers: some kernels of int16 use the type's least number,
-        which ranges leave out.
+        """The exact numbers, as far as integers hold them.
+
+        Some kernels of int16 use the type's least number, which ranges leave out.
         """
         held = self.pair.range
         if held is None:

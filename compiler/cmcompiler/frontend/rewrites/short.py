@@ -36,7 +36,7 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
     """Replaces the operators of modules whose path the last matching pattern gives int16."""
     if not precision:
         return
-    # What nothing uses any more would count as a user.
+    # A node that nothing uses any more would count as a user.
     module.graph.eliminate_dead_code()
     join_lengths(module, lambda node: _is_chosen(node, precision))
     for node in list(module.graph.nodes):

@@ -55,7 +55,7 @@ def _function(node: Node) -> tuple[Node, str] | None:
 
 
 def _squared(total: Node) -> tuple[Node, Node] | None:
-    """What a sum adds the squares of."""
+    """The two numbers whose squares a sum adds."""
     if str(total.target) not in _SUMS or len(total.args) > 2 or total.kwargs:
         return None
     roots = [_root(each) for each in total.args]

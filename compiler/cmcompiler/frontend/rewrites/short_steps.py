@@ -109,7 +109,7 @@ def _attention(node: Node) -> Node | None:
 
 
 def steps() -> dict[Any, Callable[[Node], Node | None]]:
-    """What makes an operator's result of steps in int16; None where it cannot."""
+    """Makers of int16 steps by the operator that they compute; None from one that cannot."""
     return {
         _OWN.layer_norm.default: _layer_norm,
         _OWN.rms_norm.default: _rms_norm,

@@ -76,7 +76,7 @@ def scaled_roots(x: npt.NDArray[np.int64], multiplier: int, shift: int) -> npt.N
 
 
 def _bit_lengths(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Of positive numbers."""
+    """The bits that each positive number has."""
     high, low = x >> 31, x & ((1 << 31) - 1)
     lengths = (np.frexp(high.astype(np.float64))[1], np.frexp(low.astype(np.float64))[1])
     return np.where(high > 0, lengths[0] + 31, lengths[1]).astype(np.int64)
