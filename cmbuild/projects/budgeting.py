@@ -22,7 +22,7 @@ else:
     import tomli as tomllib
 
 MARGIN = 0.05
-"""What a cost may grow by."""
+"""Growth of a cost that a written budget allows."""
 
 _USUAL = ("flash", "ram", "instructions", "accuracy")
 """Metrics of a budget that names none yet."""
