@@ -37,7 +37,7 @@ _RATE = 1.0  # seconds until a rate says something
 
 @dataclass(frozen=True, slots=True)
 class _Doing:
-    """What a step was doing at a time."""
+    """A step's work at a time."""
 
     text: str
     portion: Portion | None
@@ -156,7 +156,7 @@ def _shown(doing: _Doing | None, since: float, now: float) -> str:
         left = taken * (1 - share) / share
     words = [doing.text, _bar(share)]
     if left is not None:
-        # What a guess says of the time since goes no further than the next report.
+        # A guess about the time since goes no further than the next report.
         ahead = min(1.0, portion.next)
         most = (ahead - share) / (1 - share) if share < ahead else 0.0
         waited = min(most, (now - doing.at) / left) if left > 0 else most

@@ -11,7 +11,7 @@ from cmbuild.report.text import entry, warning
 from cmbuild.results import WeightsResult
 
 _ADDRESSES = re.compile(r"\w+://\S+: |\[Errno -?\d+\] ")
-"""What of a failed download only `--json` tells."""
+"""Parts of a failed download that only `--json` tells."""
 
 
 def weights_lines(weights: WeightsResult) -> Iterator[Text]:

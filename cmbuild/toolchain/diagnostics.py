@@ -1,4 +1,4 @@
-"""What tools print about their errors."""
+"""Errors that tools print."""
 
 from __future__ import annotations
 
