@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def precision_of(node: Node, patterns: Patterns) -> str:
-    """Of the last pattern that matches a module which the node is part of."""
+    """The precision of the last pattern that matches a module which the node is part of."""
     stack = node.meta.get("nn_module_stack") or {}
     paths = ["", *(path for path, _ in stack.values())]
     chosen = BYTES

@@ -168,7 +168,7 @@ class Filters16:
         return self._start + bytes(16) + _joined([between_zeros(self.weights), heads])
 
     def _heads(self, scales: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-        """Of each channel, a short bias, its multiplier and how it is shifted."""
+        """For each channel, a short bias, its multiplier and how it is shifted."""
         multipliers = reduced(np.array(self.requantize.multipliers, np.int64))
         heads: npt.NDArray[np.int32]
         heads = np.stack([self.bias, multipliers, scales], axis=1).astype("<i4")
@@ -231,7 +231,7 @@ class Filters16:
 
 
 def in_pairs(weights: Int8Array) -> npt.NDArray[np.int16]:
-    """Of 3x3 kernels, rows 0 and 1, then 1 and 2, of each column."""
+    """For 3x3 kernels, rows 0 and 1, then 1 and 2, of each column."""
     columns = weights.reshape(-1, 3, 3).transpose(0, 2, 1).astype("<i2")
     pairs: npt.NDArray[np.int16]
     pairs = np.stack([columns[:, :, :2], columns[:, :, 1:]], axis=1).reshape(-1, 12)
@@ -239,7 +239,7 @@ def in_pairs(weights: Int8Array) -> npt.NDArray[np.int16]:
 
 
 def between_zeros(weights: Int8Array) -> npt.NDArray[np.uint8]:
-    """Of 3x3 kernels, the columns between two zero ones, each of three rows and a zero."""
+    """For 3x3 kernels, the columns between two zero ones, each of three rows and a zero."""
     columns = np.zeros((len(weights), 5, 4), np.int8)
     columns[:, 1:4, :3] = weights.reshape(-1, 3, 3).transpose(0, 2, 1)
     return columns.reshape(len(weights), -1).view(np.uint8)
