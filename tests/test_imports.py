@@ -35,6 +35,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.balanced_joins",
     "cmcompiler.frontend.bias_correction",
     "cmcompiler.frontend.buffers",
+    "cmcompiler.frontend.costly_roundings",
     "cmcompiler.frontend.divisors",
     "cmcompiler.frontend.equalisation",
     "cmcompiler.frontend.feedback",
