@@ -31,6 +31,7 @@ from cmcompiler.ops.support.parameters import Rescale
 from cmcompiler.ops.support.product_channels import WeightedSums
 from cmcompiler.ops.support.requantize import Range, Requantize
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.drafting import PRICED
 from cmcompiler.plan.planner import make_plan
 
 SEEDS = 60
@@ -238,4 +239,5 @@ def test_the_trained_network_for_visual_wake_words() -> None:
         np.testing.assert_array_equal(output.ravel(), outputs[0])
     arenas = {isa: make_plan(least, isa).arena_bytes for isa in (Isa.DSP, Isa.MVE)}
     wholes = {isa: make_plan(graph, isa).arena_bytes for isa in arenas}
-    assert all(arenas[isa] <= wholes[isa] for isa in arenas)
+    # A little of the arena is given for speed.
+    assert all(arenas[isa] <= wholes[isa] * max(PRICED) for isa in arenas)

@@ -15,6 +15,7 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.grouped_conv2d import GroupedConv2d
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.planner import make_plan
 
 
 def several_filters(
@@ -53,6 +54,12 @@ def test_several_filters_for_each_channel(runtime: Runtime, shift: int) -> None:
         several_filters(3, 2, Window((64, 1)), (64, 9), shift),
         several_filters(40, 2, Window((12, 2)), (12, 150), shift),  # rows beyond offsets of 16 bits
     )
+
+
+def test_one_tap_is_left_to_products_of_pixels() -> None:
+    example = several_filters(4, 2, Window((1, 1)), (8, 8), -8)
+    (step,) = make_plan(example.graph, Isa.MVE).steps
+    assert step.kernel.startswith("pixel_conv2d")
 
 
 def odd_channels(channels: int, window: Window, size: tuple[int, int], odd: int) -> Example:
