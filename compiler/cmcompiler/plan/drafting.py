@@ -23,12 +23,12 @@ from cmcompiler.plan.way import Way
 SLOWER = 0.02
 """Part of the instructions that rows may take more within a budget before runs are tried."""
 
-PRICE = 4.0
+PRICE = 5.0
 """Percent of the arena that a percent of the instructions has to save, where channels are left out:
 there the room for streams is a share of more work than is done.
 """
 
-PRICED = (0.98, 1.015, 1.03, 1.045)
+PRICED = (0.98, 1.02, 1.045, 1.07)
 """Arenas that are compared with the smallest one there."""
 
 _NAMED = 2
