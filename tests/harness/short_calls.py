@@ -60,5 +60,6 @@ def short_calls() -> Mapping[str, tuple[Given, ...]]:
         "avg_pool2d": (image, (2, 2), (2, 2), (0, 0), False, pooled),
         "max_pool2d": (image, (2, 2), (2, 2), (0, 0), (1, 1), False, pooled),
         "softmax": (x, -1, 1 << 30, -2, result),
+        "masked_softmax": (x, In(np.ones((2, 3), np.bool_)), -1, 1 << 30, -2, 0, result),
     }
     return {f"cmbuild::short_{name}_s16.out": arguments for name, arguments in calls.items()}
