@@ -44,6 +44,7 @@ def follow(section: str, folder: Path, environment: Mapping[str, str]) -> Sequen
     return done
 
 
+@pytest.mark.long
 def test_an_op_in_cmbuild(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     for name in ("boards", "cmbuild", "compiler", "runtime", "tests"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from harness.examples import Example
 from harness.golden import golden
 from harness.runtime import Runtime
@@ -9,7 +10,13 @@ from harness.runtime import Runtime
 from cmcompiler.importer.build import build_graph
 from cmcompiler.pte.reader import read_program
 
+RUNTIMES = [
+    *("native", "mve"),
+    *(pytest.param(name, marks=pytest.mark.long) for name in ("scalar", "dsp")),
+]
 
+
+@pytest.mark.parametrize("runtime", RUNTIMES, indirect=True)
 def test_kernels_equal_the_reference(runtime: Runtime) -> None:
     examples = []
     for case in golden():
