@@ -63,7 +63,7 @@ STREAMED = (("ds_cnn", "whole"), ("ds_cnn", "rows"))
 """Models of the zoo, and how their inputs come."""
 
 KEPT = ("tiled",)
-"""Rates that were set by runs of whole networks in tiles: chains are no measure of them."""
+"""Rates that were set by runs of whole networks in tiles, since chains do not measure them."""
 
 LITTLE = 1e-3
 """How much a rate that is twice or half of today's counts, as the square of a share of a layer."""

@@ -15,22 +15,21 @@ from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.channels import LAYERS
-from cmcompiler.frontend.sensitivity import snr
-from cmcompiler.frontend.simulation import Results, Simulation, rounded
+from cmcompiler.frontend.sensitivity import snr_of_outputs
+from cmcompiler.frontend.simulation import Results, Simulation, element_count, rounded
 
 _WORK = 200_000_000
 """Elements that all runs together compute; of a larger model nothing is tried."""
 
 
 def costly_operators(
-    prepared: GraphModule, samples: Sequence[Sequence[Tensor]], elements: int, enough: float
+    prepared: GraphModule, samples: Sequence[Sequence[Tensor]], enough: float
 ) -> list[Node]:
     """Operators of which one makes and the others read a tensor whose rounding alone leaves some
     output less than enough, the most expensive tensor first. Layers are none of them.
 
     Args:
         samples: arguments for the graph's inputs.
-        elements: of all activations of a sample.
         enough: in dB.
     """
     groups: dict[Any, list[Node]] = {}
@@ -39,11 +38,13 @@ def costly_operators(
             groups.setdefault(observer_of(node), []).append(node)
     tried = {id(held): _operators(held) for held in groups.values()}
     chosen = [held for held in groups.values() if tried[id(held)]]
-    if len(chosen) * elements * len(samples) > _WORK:
+    if len(chosen) * element_count(prepared) * len(samples) > _WORK:
         return []
     simulation = Simulation(prepared)
     exact = simulation.run_on(samples, rounding=False)
-    costs = [(_least(exact, _rounding(simulation, samples, held)), held) for held in chosen]
+    costs = [
+        (min(snr_of_outputs(exact, _rounding(simulation, samples, held))), held) for held in chosen
+    ]
     costs.sort(key=lambda pair: pair[0])
     nodes = [node for cost, held in costs if cost < enough for node in tried[id(held)]]
     return list(dict.fromkeys(nodes))
@@ -55,7 +56,7 @@ def _is_activation(node: Node) -> bool:
 
 
 def _operators(held: Collection[Node]) -> list[Node]:
-    """What makes tensors of one range and what reads them; nothing if a layer or an input does."""
+    """The operators that make and read tensors of one range; none if a layer or an input does."""
     makers = [node.all_input_nodes[0] for node in held]
     readers = [user for node in held for user in node.users if user.op != "output"]
     operators = list(dict.fromkeys([*makers, *readers]))
@@ -70,9 +71,3 @@ def _rounding(
         return [rounded(x, observer_of(node)) for x in results] if node in held else results
 
     return simulation.run_on(samples, rounding=False, visit=visit)
-
-
-def _least(exact: Sequence[Sequence[Tensor]], made: Sequence[Sequence[Tensor]]) -> float:
-    """The least of the outputs' ratios."""
-    columns = zip(zip(*exact, strict=True), zip(*made, strict=True), strict=True)
-    return min(snr(real, other) for real, other in columns)

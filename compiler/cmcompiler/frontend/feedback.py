@@ -21,8 +21,8 @@ from cmcompiler.frontend.float_parts import UnroundedPart, has_float_form
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS, MOVEMENTS
-from cmcompiler.frontend.sensitivity import snr
-from cmcompiler.frontend.simulation import rounded
+from cmcompiler.frontend.sensitivity import snr_of_outputs
+from cmcompiler.frontend.simulation import element_count, rounded
 
 FINE = 30.0
 """In dB: a state that follows the exact one as closely needs no float."""
@@ -104,7 +104,7 @@ def _loops(prepared: GraphModule, states: Sequence[int]) -> list[_Loop]:
     inputs = [node for node in prepared.graph.nodes if node.op == "placeholder"]
     after = {place: _reached(inputs[place], forwards=True) for place in states}
     before = {place: _reached(results[place], forwards=False) for place in states}
-    leads = {place: {next for next in states if after[place] & before[next]} for place in states}
+    leads = {place: {end for end in states if after[place] & before[end]} for place in states}
     for between in states:  # Warshall (1962): the transitive closure
         for place in states:
             if between in leads[place]:
@@ -112,7 +112,7 @@ def _loops(prepared: GraphModule, states: Sequence[int]) -> list[_Loop]:
     passing = JOINS | MOVEMENTS
     loops: list[_Loop] = []
     for group in {
-        tuple(next for next in sorted(leads[place]) if place in leads[next]) for place in states
+        tuple(end for end in sorted(leads[place]) if place in leads[end]) for place in states
     }:
         way = {node for start in group for end in group for node in after[start] & before[end]}
         operators = frozenset(node for node in way if node.op == "call_function")
@@ -144,15 +144,13 @@ def _passes(node: Node) -> bool:
 
 
 def _steps(prepared: GraphModule) -> int:
-    values = (node.meta.get("val") for node in prepared.graph.nodes if node.op == "call_function")
-    elements = sum(value.numel() for value in values if isinstance(value, Tensor))
-    return min(_STEPS, max(_FEWEST_STEPS, _ELEMENTS // max(elements, 1)))
+    return min(_STEPS, max(_FEWEST_STEPS, _ELEMENTS // max(element_count(prepared), 1)))
 
 
 def _ratios(exact: Sequence[Sequence[Tensor]], computed: Sequence[Sequence[Tensor]]) -> list[float]:
     """Signal to noise of each state in dB, over a sequence or over its start, whichever is less."""
-    columns = zip(zip(*exact, strict=True), zip(*computed, strict=True), strict=True)
-    return [min(snr(real, other), snr(real[:_START], other[:_START])) for real, other in columns]
+    parts = [snr_of_outputs(exact[:end], computed[:end]) for end in (None, _START)]
+    return list(map(min, *parts))
 
 
 class _Sequence(Interpreter):

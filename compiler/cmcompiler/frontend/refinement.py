@@ -21,7 +21,7 @@ from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.resolution import LEAST, OperandRounding, coarse
 from cmcompiler.frontend.sensitivity import snr
-from cmcompiler.frontend.simulation import Simulation
+from cmcompiler.frontend.simulation import Simulation, element_count
 
 MINIMAL_GAIN = 1.0
 """In dB; less is not worth other bits than the quantizer's own."""
@@ -171,8 +171,7 @@ class Refiner:
         order = sorted(range(len(before)), key=before.__getitem__)
         samples = [self._deciding[place] for place in order[:_MOST_COSTLY]]
         part = UnroundedPart(self._prepared)
-        elements = element_count(self._prepared)
-        for node in costly_operators(self._prepared, samples, elements, _COSTLY):
+        for node in costly_operators(self._prepared, samples, _COSTLY):
             part.extend([node])
         if not part.members:
             return
@@ -418,9 +417,3 @@ def resolved_samples(prepared: GraphModule) -> int:
 def sample_count(prepared: GraphModule) -> int:
     """Samples that refinement uses: fewer for larger models."""
     return min(_SAMPLES, max(_FEWEST_SAMPLES, _ELEMENTS // max(element_count(prepared), 1)))
-
-
-def element_count(prepared: GraphModule) -> int:
-    """Elements of all activations of a sample."""
-    values = (node.meta.get("val") for node in prepared.graph.nodes if node.op == "call_function")
-    return sum(value.numel() for value in values if isinstance(value, Tensor))

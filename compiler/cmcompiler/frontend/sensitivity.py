@@ -89,6 +89,18 @@ def layers(
     return tuple(sorted(costs, key=lambda layer: layer.snr_db))
 
 
+def snr_of_outputs(
+    exact: Sequence[Sequence[Tensor]], computed: Sequence[Sequence[Tensor]]
+) -> list[float]:
+    """The ratio of each output in dB, over all samples.
+
+    Args:
+        exact, computed: the outputs of each sample.
+    """
+    columns = zip(zip(*exact, strict=True), zip(*computed, strict=True), strict=True)
+    return [snr(real, other) for real, other in columns]
+
+
 def snr(exact: Sequence[Tensor], computed: Sequence[Tensor]) -> float:
     """The power of tensors over that of the error, in dB; -inf if they diverged."""
     signal = sum(float(x.double().square().sum()) for x in exact)

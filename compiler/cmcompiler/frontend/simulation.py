@@ -25,6 +25,12 @@ Visitor = Callable[[Node, Results], Results]
 """Sees the results of each node, which are rounded after it, and may replace them."""
 
 
+def element_count(prepared: GraphModule) -> int:
+    """The elements of all activations that a sample makes."""
+    values = (node.meta.get("val") for node in prepared.graph.nodes if node.op == "call_function")
+    return sum(value.numel() for value in values if isinstance(value, Tensor))
+
+
 class Simulation(Interpreter):
     """Runs a prepared graph on samples, operator by operator.
 
