@@ -189,7 +189,9 @@ class RunnerStage(Stage):
     @property
     def _copied_code(self) -> int:
         """Bytes of kernels in RAM that the board's descriptor does not ask for."""
-        return self.record.sizes.hot if self.placed_board.layout != self.board.layout else 0
+        own, placed = self.board.layout, self.placed_board.layout
+        is_placed = own is not None and placed is not None and placed.hot_kernels != own.hot_kernels
+        return self.record.sizes.hot if is_placed else 0
 
     def _regions(self) -> Iterator[RegionUse]:
         """The board's memory that the image uses, in the order of the descriptor."""
