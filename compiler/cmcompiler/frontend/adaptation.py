@@ -110,12 +110,12 @@ class _Trial:
             own = in_eval_mode(copied(module))
         if own is None:
             return cls((), (False,) * len(given), ())
-        with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
+        with _told(), torch.random.fork_rng(devices=[]), torch.no_grad():
             outputs = (own(*given),)
-        if not outputs:
-            # Some libraries fail only because their operators are watched.
-            with _told(), torch.random.fork_rng(devices=[]), torch.no_grad():
-                outputs = (own(*(x.detach().clone() for x in inputs)),)
+        # Watching imports torch's compiler, a second; and some libraries fail when watched.
+        with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
+            if outputs:
+                own(*(x.detach().clone() for x in inputs))
         written = tuple(x._version > v for x, v in zip(given, before, strict=True))
         return cls(watch.types, written, outputs)
 
