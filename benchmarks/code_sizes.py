@@ -3,8 +3,9 @@
     python benchmarks/code_sizes.py
 
 It builds the libraries with arm-none-eabi-gcc, and reads the sections of their objects and what
-each of them refers to. `cmbuild fit` states code sizes from that where no library has been built.
-Run it when tests/cmbuild/sizing/test_sections.py says that the table is out of date.
+each of them refers to. Sections that the same functions need are one part, with a size on each
+core. `cmbuild fit` states code sizes from that where no library has been built. Run it when
+tests/cmbuild/sizing/test_sections.py says that the table is out of date.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from cmbuild import paths
 from cmbuild.pipeline.callback import Callback
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.session import Session
-from cmbuild.sizing.sections import CODE, SectionKind
+from cmbuild.sizing.sections import CODE, CodePart, CodeTable, SectionKind
 from cmbuild.tasks.run import run
 from cmbuild.toolchain.toolchains import cpu_flags
 from cmcompiler.target import Target
 
 CPUS = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
 
-Row = tuple[str, int, list[int]]
+PARTS_OF_KERNELS = ("cm_isa_", "cm_dsp_", "cm_mve_")
+"""How the names of microkernels and their helpers begin, which nothing else calls."""
+
+Row = tuple[SectionKind, int, list[int]]
 
 
 def main() -> int:
@@ -41,16 +45,32 @@ def main() -> int:
         run(session, libraries, [])
     if session.failures.first is not None:
         raise session.failures.first
-    tables: dict[str, dict[str, Any]] = {}
-    for cpu, library in zip(CPUS, libraries, strict=True):
+    needed: dict[tuple[SectionKind, frozenset[str]], list[int]] = {}
+    for place, library in enumerate(libraries):
         flags = cpu_flags("gcc", library.target)
-        functions, rows = merged(*sections_of([library.archive, *compilers(flags)]))
-        made = {"functions": functions, "sections": rows}
-        tables.setdefault(library.target.isa.label, {})[cpu] = made
+        functions, rows = sections_of([library.archive, *compilers(flags)])
+        for (kind, size, _), users in zip(rows, users_of(functions, rows), strict=True):
+            if users:
+                needed.setdefault((kind, users), [0] * len(CPUS))[place] += size
     compiler = libraries[0].toolchain
-    table = {"provenance": f"{compiler.name} {compiler.version}", "libraries": tables}
-    CODE.write_text(json.dumps(table, separators=(",", ":")).replace("],[", "],\n[") + "\n")
+    table = CodeTable(
+        provenance=f"{compiler.name} {compiler.version}",
+        cores={cpu: library.target.isa.label for cpu, library in zip(CPUS, libraries, strict=True)},
+        parts=[
+            CodePart(kind=kind, sizes=needed[kind, users], users=users) for kind, users in needed
+        ],
+    )
+    CODE.write_text(text(table))
     return 0
+
+
+def text(table: CodeTable) -> str:
+    """JSON with one part a line, sorted, so that a kernel that changes moves few lines."""
+    document = table.model_dump(mode="json")
+    parts = ({**part, "users": sorted(part["users"])} for part in document.pop("parts"))
+    ordered = sorted(parts, key=lambda part: (part["users"], part["kind"]))
+    lines = ",\n".join(json.dumps(part, separators=(",", ":")) for part in ordered)
+    return f'{json.dumps(document)[:-1]}, "parts": [\n{lines}\n]}}\n'
 
 
 def compilers(flags: Sequence[str]) -> Iterator[Path]:
@@ -88,7 +108,7 @@ def _read(
     for number, section in enumerate(file.iter_sections()):
         if section["sh_flags"] & SH_FLAGS.SHF_ALLOC and section["sh_size"]:
             places[number] = len(rows)
-            rows.append((_kind(section).value, section["sh_size"], []))
+            rows.append((_kind(section), section["sh_size"], []))
     symbols = list(file.get_section_by_name(".symtab").iter_symbols())
     for symbol in symbols:
         if symbol["st_info"]["bind"] != "STB_LOCAL" and symbol["st_shndx"] in places:
@@ -111,49 +131,25 @@ def _kind(section: Any) -> SectionKind:
     return SectionKind.HOT if section.name.startswith(".text.cm_isa_") else SectionKind.CODE
 
 
-def merged(functions: dict[str, int], rows: list[Row]) -> tuple[dict[str, int], list[Row]]:
-    """Functions and sections without those that no name leads to; one that only one other needs
-    is merged into it.
+def users_of(functions: dict[str, int], rows: list[Row]) -> list[frozenset[str]]:
+    """For each section the functions that lead to it, of those that a program, a board or the
+    runtime may call: microkernels are parts of the kernels that use them.
     """
-    rows = _reached(set(functions.values()), rows)
-    users: dict[int, set[int]] = {index: set() for index in range(len(rows))}
-    for index, (_, _, needed) in enumerate(rows):
-        for other in set(needed) - {index}:
-            users[other].add(index)
-    named = set(functions.values())
-
-    def host(index: int) -> int:
-        while index not in named and len(users[index]) == 1:
-            (user,) = users[index]
-            if rows[user][0] != rows[index][0]:
-                break
-            index = user
-        return index
-
-    kept = [i for i in range(len(rows)) if host(i) == i and (i in named or users[i])]
-    place = {index: number for number, index in enumerate(kept)}
-    joined: list[Row] = [(rows[index][0], 0, []) for index in kept]
-    for index, (kind, size, needed) in enumerate(rows):
-        if (number := place.get(host(index))) is None:
-            continue
-        _, total, others = joined[number]
-        others += _others(place, host, needed, number)
-        joined[number] = (kind, total + size, sorted(set(others)))
-    return {name: place[index] for name, index in sorted(functions.items())}, joined
+    users: list[set[str]] = [set() for _ in rows]
+    for name, index in functions.items():
+        if name.startswith("cm_") and not name.startswith(PARTS_OF_KERNELS):
+            for place in _reached(index, rows):
+                users[place].add(name)
+    return [frozenset(names) for names in users]
 
 
-def _reached(named: set[int], rows: list[Row]) -> list[Row]:
-    """Sections that no name leads to need nothing, and so nobody."""
-    ahead, seen = list(named), set(named)
+def _reached(start: int, rows: list[Row]) -> set[int]:
+    ahead, seen = [start], {start}
     while ahead:
         for other in set(rows[ahead.pop()][2]) - seen:
             seen.add(other)
             ahead.append(other)
-    return [row if i in seen else (row[0], row[1], []) for i, row in enumerate(rows)]
-
-
-def _others(place: dict[int, int], host: Any, needed: list[int], own: int) -> Iterator[int]:
-    return (place[host(other)] for other in needed if place[host(other)] != own)
+    return seen
 
 
 if __name__ == "__main__":

@@ -339,10 +339,11 @@ class Fits:
                 basis = Basis.LIBRARY if made is library else Basis.RELATED
                 linked = self._linked(made, functions(board, program))
                 return code_size(board, program, linked, basis)
-        known = known_code().library(library.target.cpu, library.target.isa.label)
-        if known is None or not known.has(program.kernels):
+        known = known_code()
+        core = known.core(library.target.cpu, library.target.isa.label)
+        if core is None or not known.has(core, program.kernels):
             return assumed(board)
-        linked = known.linked(functions(board, program))
+        linked = known.linked(core, functions(board, program))
         return code_size(board, program, linked, Basis.TABLE)
 
     def _linked(self, library: LibraryStage, names: list[str]) -> Linked:

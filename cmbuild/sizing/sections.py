@@ -1,4 +1,4 @@
-"""What a linker would take of a library, from a table of the library's sections."""
+"""What a linker would take of a library, from a table of what each function adds to an image."""
 
 from __future__ import annotations
 
@@ -29,53 +29,51 @@ class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class LibraryCode(_Record):
-    """The sections of a library.
+class CodePart(_Record):
+    """Sections of one kind that the same functions need: an image has all of them or none.
 
     Attributes:
-        functions: by name, the section of each function or table that other files may use.
-        sections: kind, bytes, and the sections that one needs, by their places in this list.
+        sizes: bytes on each core of the table.
+        users: the functions with which they are linked.
     """
 
-    functions: Mapping[str, int]
-    sections: Sequence[tuple[SectionKind, int, tuple[int, ...]]]
-
-    def has(self, kernels: Iterable[str]) -> bool:
-        """Whether it has all of these, without `cm_`."""
-        return all(f"cm_{kernel}" in self.functions for kernel in kernels)
-
-    def linked(self, names: Iterable[str]) -> Linked:
-        """As cmbuild.sizing.linking.link; the depth of the stack is not known."""
-        ahead = [self.functions[name] for name in names if name in self.functions]
-        taken: set[int] = set()
-        while ahead:
-            index = ahead.pop()
-            if index not in taken:
-                taken.add(index)
-                ahead += self.sections[index][2]
-        sizes = dict.fromkeys(SectionKind, 0)
-        for index in taken:
-            kind, size, _ = self.sections[index]
-            sizes[kind] += size
-        loaded = sizes[SectionKind.CODE] + sizes[SectionKind.HOT] + sizes[SectionKind.VALUES]
-        variables = sizes[SectionKind.VALUES] + sizes[SectionKind.ZEROS]
-        return Linked(loaded, variables, sizes[SectionKind.HOT], None)
+    kind: SectionKind
+    sizes: Sequence[int]
+    users: frozenset[str]
 
 
 class CodeTable(_Record):
     """code.json, which benchmarks/code_sizes.py makes.
 
     Attributes:
-        libraries: by instruction set and core.
+        cores: the instruction set of each.
     """
 
     provenance: str
-    libraries: Mapping[str, Mapping[str, LibraryCode]]
+    cores: Mapping[str, str]
+    parts: Sequence[CodePart]
 
-    def library(self, cpu: str, isa: str) -> LibraryCode | None:
-        """That of the core, or of the first one with its instruction set."""
-        cores = self.libraries.get(isa, {})
-        return cores.get(cpu) or next(iter(cores.values()), None)
+    def core(self, cpu: str, isa: str) -> str | None:
+        """This one, or else the first with its instruction set."""
+        alike = [core for core, label in self.cores.items() if label == isa]
+        return cpu if cpu in alike else next(iter(alike), None)
+
+    def has(self, core: str, kernels: Iterable[str]) -> bool:
+        """Whether it has all of these, without `cm_`, on a core of the table."""
+        place = list(self.cores).index(core)
+        known = frozenset[str]().union(*(part.users for part in self.parts if part.sizes[place]))
+        return all(f"cm_{kernel}" in known for kernel in kernels)
+
+    def linked(self, core: str, names: Iterable[str]) -> Linked:
+        """As cmbuild.sizing.linking.link on a core of the table, without the depth of the stack."""
+        place, wanted = list(self.cores).index(core), frozenset(names)
+        sizes = dict.fromkeys(SectionKind, 0)
+        for part in self.parts:
+            if not wanted.isdisjoint(part.users):
+                sizes[part.kind] += part.sizes[place]
+        loaded = sizes[SectionKind.CODE] + sizes[SectionKind.HOT] + sizes[SectionKind.VALUES]
+        variables = sizes[SectionKind.VALUES] + sizes[SectionKind.ZEROS]
+        return Linked(loaded, variables, sizes[SectionKind.HOT], None)
 
 
 @cache

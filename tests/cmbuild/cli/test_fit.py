@@ -182,7 +182,7 @@ def test_figures_without_a_library_are_marked(cmbuild: Commands, tmp_path: Path)
 def test_kernels_that_the_table_does_not_have_are_bounded(
     cmbuild: Commands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sections.LibraryCode, "has", lambda self, kernels: False)
+    monkeypatch.setattr(sections.CodeTable, "has", lambda self, core, kernels: False)
     monkeypatch.setenv("CMBUILD_CACHE", str(tmp_path / "cache"))
     pipeline = Pipeline(WorkContext(Processes(), tmp_path / "logs"))
     request = compose(BuildRequest, model=str(NETWORK), board="rp2350", build_dir=tmp_path / "b")
