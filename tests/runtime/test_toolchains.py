@@ -44,11 +44,14 @@ BOARDS = (
 """One for each core with a simulator."""
 TYPICAL = ("cortex-m0plus", "cortex-m4", "cortex-m55")
 """A core with each instruction set."""
+ALIKE = {"zig": "cortex-m0plus"}
+"""The typical core of a toolchain whose compiler another has, too: Zig's is Clang."""
 
 
 def every(name: str, target: Target, *values: object) -> ParameterSet:
     """Values for a test; without --long, only typical cores have all toolchains and sets."""
-    is_short = target.cpu in TYPICAL or (name == DEFAULT and target in BEST)
+    typical = (ALIKE[name],) if name in ALIKE else TYPICAL
+    is_short = target.cpu in typical or (name == DEFAULT and target in BEST)
     return pytest.param(*values, marks=[] if is_short else [pytest.mark.long])
 
 
