@@ -34,9 +34,17 @@ static void copy_columns(const struct cm_strip_conv2d *op, const int8_t *image, 
         if (end < columns)
             memset(strip + end * column, padding, (size_t)((columns - end) * column));
     }
-    for (int32_t row = top; row < bottom; ++row, out += pixel)
-        if (row >= 0 && row < op->input.height && end > first)
-            cm_isa_copy_pixels_s8(out, column, in + cm_row_offset(&op->input, 0, row), pixel, end - first);
+    const int32_t above = top < 0 ? -top : 0;
+    const int32_t rows = (bottom < op->input.height ? bottom : op->input.height) - top;
+    uint32_t offset = cm_row_offset(&op->input, 0, top + above);
+    const uint32_t stride = (uint32_t)op->input.row_stride, ring_bytes = (uint32_t)op->input.ring * stride;
+    out += above * pixel;
+    for (int32_t row = above; row < rows; ++row, out += pixel) {
+        cm_isa_copy_pixels_s8(out, column, in + offset, pixel, end - first);
+        offset += stride;
+        if (offset == ring_bytes)
+            offset = 0;
+    }
 }
 
 /* Where there is room for the columns of a whole row: in the memory of output rows that this call is yet to
