@@ -1,8 +1,8 @@
 /* int8 matrix product with MVE: two rows by four columns at a time, or four rows by two columns. */
 #include "cmrt/isa.h"
 #include "deep_product.h"
+#include "dense_product.h"
 #include "general_product.h"
-#include "shallow_product.h"
 
 #include <arm_mve.h>
 
@@ -91,6 +91,7 @@ static void multiply_fours(const struct cm_gemm *gemm, shallow_loop *loop, int32
     shallow.out = gemm->out + first * out_stride;
     shallow.pairs = ~pairs;
     shallow.zero_point = gemm->output.zero_point;
+    shallow.last = shallow.head + (pairs - 1) * shallow.pair_bytes;
     vstrhq_u16(shallow.offsets, vaddq_u16(row, second));
     if (pairs > 0)
         cm_mve_multiply_shallow(&shallow, loop);
@@ -99,44 +100,54 @@ static void multiply_fours(const struct cm_gemm *gemm, shallow_loop *loop, int32
     shallow.head += pairs * shallow.pair_bytes;
     shallow.out += 2 * pairs;
     shallow.pairs = ~1;
+    shallow.last = shallow.head;
     vstrhq_u16(shallow.offsets, row);
     cm_mve_multiply_shallow(&shallow, loop);
 }
 
-/* The last four rows overlap those before, if the number of rows is not a multiple of four. */
-static void multiply_shallow(const struct cm_gemm *gemm, shallow_loop *loop)
+/* The last four rows overlap those before, if the number of rows is not a multiple of four.
+
+   fours, single: loops for four rows and for one. */
+static void multiply_shallow(const struct cm_gemm *gemm, shallow_loop *fours, shallow_loop *single)
 {
     int32_t rows = gemm->rows;
     if (rows >= ROWS && gemm->out_stride <= MOST_STRIDE_OF_FOUR) {
-        multiply_fours(gemm, loop, 0, rows / ROWS);
+        multiply_fours(gemm, fours, 0, rows / ROWS);
         if (rows % ROWS != 0)
-            multiply_fours(gemm, loop, rows - ROWS, 1);
+            multiply_fours(gemm, fours, rows - ROWS, 1);
         return;
     }
     for (int32_t row = 0; row < rows; ++row)
-        multiply_fours(gemm, loop, row, 0);
-}
-
-/* With the loop for so many chunks. */
-static void multiply_chunks(const struct cm_gemm *gemm, shallow_loop *one, shallow_loop *two,
-                            product_loop *more)
-{
-    int32_t chunks = count_chunks(gemm);
-    if (chunks <= 2) {
-        multiply_shallow(gemm, chunks == 1 ? one : two);
-        return;
-    }
-    multiply(gemm, more);
+        multiply_fours(gemm, single, row, 0);
 }
 
 void cm_isa_gemm_s8(const struct cm_gemm *gemm)
 {
-    multiply_chunks(gemm, cm_mve_multiply_16_right, cm_mve_multiply_32_right, cm_mve_multiply_right);
+    const int32_t chunks = count_chunks(gemm);
+    if (chunks > 2) {
+        multiply(gemm, cm_mve_multiply_right);
+        return;
+    }
+    shallow_loop *const loop = chunks == 1 ? cm_mve_multiply_16_right : cm_mve_multiply_32_right;
+    multiply_shallow(gemm, loop, loop);
 }
 
 void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
 {
-    multiply_chunks(gemm, cm_mve_multiply_16_half_up, cm_mve_multiply_32_half_up, cm_mve_multiply_half_up);
+    const int32_t chunks = count_chunks(gemm), lhs_stride = gemm->lhs_stride;
+    if (chunks > 2) {
+        multiply(gemm, cm_mve_multiply_half_up);
+        return;
+    }
+    shallow_loop *const loop = chunks == 1 ? cm_mve_multiply_16_half_up : cm_mve_multiply_32_half_up;
+    shallow_loop *fours = loop;
+    if (chunks == 2 && lhs_stride == 2 * CHUNK)
+        fours = cm_mve_multiply_32_dense;
+    else if (chunks == 1 && lhs_stride == CHUNK)
+        fours = cm_mve_multiply_16_dense;
+    else if (chunks == 1 && lhs_stride == CHUNK / 2)
+        fours = cm_mve_multiply_8_dense;
+    multiply_shallow(gemm, fours, loop);
 }
 
 void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)

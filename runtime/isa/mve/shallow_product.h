@@ -24,7 +24,7 @@ struct shallow {
     int32_t pairs;      /* of columns that are yet to begin, inverted */
     int32_t bias[2];    /* of the pair, set by the assembly */
     int32_t zero_point; /* r10 */
-    int32_t unused;
+    const int8_t *last; /* the head of the last pair, for dense_product.h */
 };
 _Static_assert(offsetof(struct shallow, offsets) == 16 && offsetof(struct shallow, bias) == 48 &&
                    sizeof(struct shallow) == 64 && sizeof(struct pair) == 24,
