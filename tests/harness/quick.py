@@ -23,7 +23,7 @@ SLOW_OR_MORE = {
     *("cmbuild/doctor/test_components.py", "cmbuild/sizing/test_linking.py"),
     *(f"cmcompiler/ops/test_{name}.py" for name in ("dtypes", "sizes", "masked_softmax")),
     *("cmcompiler/emit/test_fed_ports.py", "cmcompiler/plan/test_drafting.py"),
-    *("cmcompiler/plan/streams/test_bands.py", "cmcompiler/plan/test_isa_check.py"),
+    *("cmcompiler/plan/streams/test_bands.py", "cmcompiler/executorch/test_isa_check.py"),
     "cmcompiler/pte/test_schema.py",
 }
 """Files in these folders that build for boards, need ExecuTorch or take long."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.importer.drain import drain_rows
-from cmcompiler.importer.feed import feed_rows
 from cmcompiler.isa import Isa
 from cmcompiler.plan import choice, planner
+from cmcompiler.plan.drain import drain_rows
+from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan

@@ -17,11 +17,11 @@ from cmbuild.executorch.runtime import Pools
 from cmbuild.launchers.base import Refused
 from cmbuild.launchers.execution import Interface, Request, Watch, execute
 from cmbuild.verify.comparison import to_logical, to_memory
-from cmcompiler.emit.executorch import emit_executorch
+from cmcompiler.executorch.plan import make_executorch_plan
+from cmcompiler.executorch.source import emit_executorch
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.isa import Isa
-from cmcompiler.plan.executorch import make_executorch_plan
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.reader import read_program
 

@@ -17,10 +17,10 @@ from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.job import PROGRAM, SAMPLES
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.importer.build import build_graph
-from cmcompiler.importer.feed import feed_rows
 from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import SLACK
+from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.reader import read_program

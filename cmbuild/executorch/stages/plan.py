@@ -31,8 +31,8 @@ class ExecutorchPlanStage(PlanStage):
         (folder / C_FILE).read_text("utf-8")
 
     def make(self, folder: Path) -> None:
-        from cmcompiler.emit.executorch import emit_executorch
-        from cmcompiler.plan.executorch import make_executorch_plan
+        from cmcompiler.executorch.plan import make_executorch_plan
+        from cmcompiler.executorch.source import emit_executorch
 
         graph, method = self.source.graph(), self.source.chosen()
         plan = make_executorch_plan(method, graph, self.isa)

@@ -8,13 +8,13 @@ from functools import cached_property
 from math import inf, isfinite, log
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.importer.drain import drain_rows
-from cmcompiler.importer.feed import feed_rows
 from cmcompiler.ir.graph import Graph
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.arena import aligned
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
+from cmcompiler.plan.drain import drain_rows
+from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.timeline import peak, timeline

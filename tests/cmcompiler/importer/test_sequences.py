@@ -8,7 +8,6 @@ import numpy as np
 from harness.convolutions import Numbers
 from harness.sequences import sequence_graph
 
-from cmcompiler.importer.feed import feed_rows
 from cmcompiler.importer.sequences import rows_of_steps
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.movement.transpose import Transpose
@@ -16,6 +15,7 @@ from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
+from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
 

@@ -7,9 +7,9 @@ from harness.commands import NETWORK
 
 from cmcompiler.importer.boundary import expose_quantized
 from cmcompiler.importer.build import build_graph
-from cmcompiler.importer.feed import feed_rows
 from cmcompiler.ir.op import FEED
 from cmcompiler.isa import Isa
+from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.reader import read_program
 

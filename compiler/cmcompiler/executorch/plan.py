@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.executorch.isa_check import check_isa
 from cmcompiler.ir.arithmetic import Arithmetic, arithmetics, strongest
 from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.movement.transpose import Transpose
@@ -14,7 +15,6 @@ from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.op import ALIGN
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan.isa_check import check_isa
 from cmcompiler.plan.planner import exact_tensors
 from cmcompiler.pte.program import Allocation, KernelInstruction, Method, TensorValue
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.executorch.isa_check import _avg_pool2d, _conv2d, _depthwise, check_isa
 from cmcompiler.isa import Isa
-from cmcompiler.plan.isa_check import _avg_pool2d, _conv2d, _depthwise, check_isa
 from cmcompiler.pte.methods import find_method
 from cmcompiler.pte.program import TensorValue
 from cmcompiler.pte.reader import read_program

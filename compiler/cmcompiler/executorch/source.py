@@ -13,8 +13,8 @@ from cmcompiler.emit.constants import assembly
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, RECORD, WEIGHTS
 from cmcompiler.emit.recording import port_record
 from cmcompiler.emit.source import comment, identifier, table
+from cmcompiler.executorch.plan import ExecutorchPlan, ExecutorchStep, Extent, TensorArgument
 from cmcompiler.isa import Isa
-from cmcompiler.plan.executorch import ExecutorchPlan, ExecutorchStep, Extent, TensorArgument
 from cmcompiler.plan.record import PlaceRecord, PlanRecord, StepRecord, TensorRecord
 
 _C_FILE = """\

@@ -7,8 +7,6 @@ import pytest
 from harness.image_graphs import two_pools
 from harness.programs import program_graph
 
-from cmcompiler.importer.drain import drain_rows
-from cmcompiler.importer.feed import feed_rows
 from cmcompiler.ir.arithmetic import Arithmetic, arithmetics
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.movement.transpose import Transpose
@@ -20,6 +18,8 @@ from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.max_pool2d import MaxPool2d
 from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.drain import drain_rows
+from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
 

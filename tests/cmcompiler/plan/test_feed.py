@@ -11,7 +11,6 @@ from harness.programs import program_graph
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.importer.boundary import take_uint8
-from cmcompiler.importer.feed import feed_rows
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.movement.transpose import Transpose
 from cmcompiler.ir.movement.view import View
@@ -22,6 +21,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.max_pool2d import MaxPool2d
 from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from harness.calls import In, Out, program_calling
 
+from cmcompiler.executorch.plan import make_executorch_plan
 from cmcompiler.importer.build import build_graph
 from cmcompiler.isa import Isa
-from cmcompiler.plan.executorch import make_executorch_plan
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.pte.methods import find_method
 
