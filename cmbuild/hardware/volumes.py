@@ -1,11 +1,8 @@
-"""Mounted volumes by their label, on Linux, macOS and Windows."""
+"""Mounted volumes by their label."""
 
 from __future__ import annotations
 
-import ctypes
-import os
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,21 +12,12 @@ _LABELS = Path("/dev/disk/by-label")
 _MEDIA = (Path("/media"), Path("/run/media"))
 
 
-def volumes(label: str) -> list[Path]:
-    """The folders where volumes with this label are mounted; desktops append a number to a
-    second one: `RP23501`.
-    """
-    if sys.platform == "win32":
-        return list(_drives(label))
-    if sys.platform == "darwin":
-        return mac_volumes(label)
-    return linux_volumes(label)
-
-
-def linux_volumes(
+def volumes(
     label: str, mounts: Path = _MOUNTS, labels: Path = _LABELS, media: tuple[Path, ...] = _MEDIA
 ) -> list[Path]:
-    """Mount points of devices with the label, and mount points named after it."""
+    """The folders where volumes with this label are mounted: mount points of devices with the
+    label, and mount points named after it; desktops append a number to a second one: `RP23501`.
+    """
     device = labels / label
     wanted = device.resolve() if device.exists() else None
     folders = []
@@ -40,13 +28,6 @@ def linux_volumes(
         ):
             folders.append(folder)
     return sorted(set(folders))
-
-
-def mac_volumes(label: str, root: Path = Path("/Volumes")) -> list[Path]:
-    """The folders with this name, or this name and a number."""
-    if not root.is_dir():
-        return []
-    return sorted(folder for folder in root.iterdir() if _is_named(folder, label))
 
 
 def _mounted(mounts: Path) -> Iterator[tuple[Path, Path]]:
@@ -66,16 +47,3 @@ def _unescaped(text: str) -> str:
 
 def _is_named(folder: Path, label: str) -> bool:
     return re.fullmatch(re.escape(label) + r"[ _]?\d*", folder.name) is not None
-
-
-def _drives(label: str) -> Iterator[Path]:
-    """Windows' drive letters: GetLogicalDrives, GetVolumeInformationW."""
-    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
-    mask = kernel.GetLogicalDrives()
-    for index in range(26):
-        root = f"{chr(ord('A') + index)}:{os.sep}"
-        name = ctypes.create_unicode_buffer(261)
-        options = (name, len(name), None, None, None, None, 0)
-        is_there = mask >> index & 1 and kernel.GetVolumeInformationW(root, *options)
-        if is_there and name.value == label:
-            yield Path(root)

@@ -48,8 +48,8 @@ class NotTaken(Failed):
 
 
 class Bootloader(FlashMethod):
-    """Copies the `.uf2` to the boot loader's volume, found by its label on Linux, macOS and
-    Windows, and waits for the board to restart; `--volume DIR` selects one of several volumes.
+    """Copies the `.uf2` to the boot loader's volume, found by its label, and waits for the board
+    to restart; `--volume DIR` selects one of several volumes.
 
     Attributes:
         volume: its label.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cmbuild.hardware.volumes import linux_volumes, mac_volumes
+from cmbuild.hardware.volumes import volumes
 
 
 def mounts(folder: Path, *lines: str) -> Path:
@@ -20,7 +20,7 @@ def test_by_the_label_of_the_device(tmp_path):
     device.touch()
     (labels / "RP2350").symlink_to(device)
     table = mounts(tmp_path, f"{device} /mnt/a\\040board", "/dev/sda1 /")
-    assert linux_volumes("RP2350", table, labels) == [Path("/mnt/a board")]
+    assert volumes("RP2350", table, labels) == [Path("/mnt/a board")]
 
 
 def test_by_the_name_of_the_folder(tmp_path):
@@ -32,7 +32,7 @@ def test_by_the_name_of_the_folder(tmp_path):
         "/dev/sde1 /home/someone/RP2350",
         "/dev/sdf1 /media/someone/RP2350-backup",
     )
-    assert linux_volumes("RP2350", table, tmp_path / "none") == [
+    assert volumes("RP2350", table, tmp_path / "none") == [
         Path("/media/someone/RP2350"),
         Path("/run/media/someone/RP23501"),
     ]
@@ -42,15 +42,8 @@ def test_one_volume_that_is_known_twice_is_one(tmp_path):
     (tmp_path / "sdb1").touch()
     (tmp_path / "RP2350").symlink_to(tmp_path / "sdb1")
     table = mounts(tmp_path, f"{tmp_path}/sdb1 /media/RP2350")
-    assert linux_volumes("RP2350", table, tmp_path) == [Path("/media/RP2350")]
+    assert volumes("RP2350", table, tmp_path) == [Path("/media/RP2350")]
 
 
 def test_no_table_of_mounts(tmp_path):
-    assert linux_volumes("RP2350", tmp_path / "none", tmp_path) == []
-
-
-def test_macos(tmp_path):
-    for name in ("RP2350", "RP2350 1", "Macintosh HD"):
-        (tmp_path / name).mkdir()
-    assert mac_volumes("RP2350", tmp_path) == [tmp_path / "RP2350", tmp_path / "RP2350 1"]
-    assert mac_volumes("RP2350", tmp_path / "none") == []
+    assert volumes("RP2350", tmp_path / "none", tmp_path) == []
