@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all; errors about disks that cannot be written."""
+"""Files that appear whole or not at all, templates, and errors about disks one cannot write to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -122,3 +122,13 @@ def is_full(folder: Path) -> bool:
     except OSError as error:
         return error.errno in NO_ROOM
     return False
+
+
+def fill(template: Path, values: Mapping[str, object]) -> str:
+    """A Jinja template, filled with values."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(template.read_text()).render(values)

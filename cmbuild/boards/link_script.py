@@ -9,6 +9,7 @@ from pathlib import Path
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Region
+from cmbuild.files import fill
 
 FILE = "link.ld"
 """In a board's folder, instead of a generated one."""
@@ -48,16 +49,6 @@ def render(board: Board, simulated: Sequence[Region] = ()) -> str:
         "baud": board.uart.baud if board.uart else None,
     }
     return fill(paths.runtime() / "cortexm" / f"{FILE}.j2", values)
-
-
-def fill(template: Path, values: Mapping[str, object]) -> str:
-    """A Jinja template, filled with values."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    return environment.from_string(template.read_text()).render(values)
 
 
 def _null_in_use(board: Board) -> bool:

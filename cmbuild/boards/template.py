@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cmbuild.boards.descriptor import parse_size, read_board
-from cmbuild.boards.link_script import fill
 from cmbuild.boards.memory import Memory, Region, text_of
 from cmbuild.boards.registry import FILE
 from cmbuild.errors import UsageError
-from cmbuild.files import write
+from cmbuild.files import fill, write
 from cmbuild.strictfile import BrokenFile
 from cmcompiler.suggest import did_you_mean
 from cmcompiler.target import BEST_ISA

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild import paths
+from cmbuild.files import fill
 from cmbuild.packaging.plain_text import KERNELS
 from cmbuild.packaging.references import with_own_references
 from cmbuild.packaging.renaming import placed, renamed, with_prototypes
@@ -25,12 +25,6 @@ TEMPLATES = "package"
 
 _SECTION = '    .section .rodata.{symbol}, "a", %progbits'
 _PORTABLE = "#define CM_PORTABLE 1 /* no assembly */\n"
-_DEPENDENCIES = """\
-foreach(data IN ITEMS weights vectors)
-    set_property(SOURCE @NAME@_${data}.S APPEND PROPERTY
-        OBJECT_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/@NAME@_${data}.bin")
-endforeach()
-"""
 _PLAN_HEADER = """\
 /* {name}: its plan, for {name}.c. */
 #ifndef {macro}_PLAN_H
@@ -169,28 +163,22 @@ def source_files(model: PackagedModel) -> dict[str, bytes]:
     options = (runtime / "cmake" / "float.cmake").read_text("utf-8")
     files[f"runtime/{name}_cm_float.cmake"] = renamed(options, name).encode()
     compiled = [place for place in places.values() if place.endswith(".c")]
-    lists = runtime / TEMPLATES / "CMakeLists.txt"
     data = [path for path in files if path.startswith((f"{name}_weights.", f"{name}_vector"))]
-    own_data = sorted(path for path in data if path.endswith((".S", "_weights.c", "_bytes.c")))
-    files[lists.name] = _filled(
-        lists,
-        model,
-        SOURCES="\n    ".join(compiled),
-        LANGUAGES="C" if model.has_arrays else "C ASM",
-        DATA=" ".join(own_data),
-        DEPENDENCIES="" if model.has_arrays else _DEPENDENCIES.replace("@NAME@", name),
+    lists = fill(
+        runtime / TEMPLATES / "CMakeLists.txt.j2",
+        {
+            "name": name,
+            "macro": name.upper(),
+            "has_arrays": model.has_arrays,
+            "sources": compiled,
+            "data": sorted(
+                path for path in data if path.endswith((".S", "_weights.c", "_bytes.c"))
+            ),
+        },
     )
+    files["CMakeLists.txt"] = lists.encode()
     files[LICENSE] = (paths.data() / LICENSE).read_bytes()
     return files
-
-
-def _filled(template: Path, model: PackagedModel, **words: str) -> bytes:
-    """A template with its @NAME@ and other words replaced."""
-    text = template.read_text("utf-8")
-    replaced: Mapping[str, str] = {"NAME": model.name, "MACRO": model.name.upper(), **words}
-    for word, value in replaced.items():
-        text = text.replace(f"@{word}@", value)
-    return text.encode()
 
 
 def _file_name(file: Path, name: str) -> str:

@@ -12,6 +12,7 @@ from cmbuild.boards import link_script
 from cmbuild.boards.board import Board
 from cmbuild.boards.memory import Region
 from cmbuild.errors import UsageError
+from cmbuild.files import fill
 from cmbuild.packaging.runtime_sources import included
 from cmcompiler.emit.interface import InterfacePort, PackageInterface
 
@@ -205,23 +206,13 @@ def mlperf_files(
     """
     benchmark, name = benchmark_of(interface), interface.plan.model
     templates = paths.runtime() / _TEMPLATES
-    words = {"NAME": name, "BENCHMARK": benchmark.name, "TOOLCHAIN": ""}
-    if board is not None:
-        words |= {
-            "TOOLCHAIN": " -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake",
-            "BOARD": board.board.name,
-            "TICKS": str(board.ticks_per_second),
-            "CPU": board.board.cpu,
-            "FLAGS": " ".join(board.flags),
-        }
+    values = {"name": name, "benchmark": benchmark, "board": board}
     files = {f"{name}/{path}": content for path, content in source.items()}
     files["benchmark.h"] = _header(benchmark, interface).encode()
-    for file in sorted(templates.iterdir()):
-        if file.is_file():
-            files[file.name] = _filled(file, words)
+    files |= _filled(templates, values)
     if board is not None:
-        for file in sorted((templates / "board").iterdir()):
-            files[f"board/{file.name}"] = _filled(file, words)
+        own = _filled(templates / "board", values)
+        files |= {f"board/{path}": content for path, content in own.items()}
         for path, content in _board_files(board).items():
             files[f"board/{path}"] = content
     return files
@@ -314,9 +305,12 @@ def _has_softmax(interface: PackageInterface) -> bool:
     return any(kernel.startswith("softmax") for kernel in kernels[-2:])
 
 
-def _filled(template: Path, words: Mapping[str, str]) -> bytes:
-    """A template with its @WORDS@ replaced."""
-    text = template.read_text("utf-8")
-    for word, value in words.items():
-        text = text.replace(f"@{word}@", value)
-    return text.encode()
+def _filled(folder: Path, values: Mapping[str, object]) -> dict[str, bytes]:
+    """The files of a folder by name, templates filled."""
+    files = {}
+    for file in sorted(folder.iterdir()):
+        if file.suffix == ".j2":
+            files[file.stem] = fill(file, values).encode()
+        elif file.is_file():
+            files[file.name] = file.read_bytes()
+    return files

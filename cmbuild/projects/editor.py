@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cmbuild.boards.board import Board
-from cmbuild.boards.link_script import fill
 from cmbuild.cache.folders import slug
+from cmbuild.files import fill
 from cmbuild.firmware.compile_commands import FILE, expected, merged
 from cmbuild.toolchain.toolchains import HOST, installed
 

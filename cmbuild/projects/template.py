@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmbuild.boards.board import Board
-from cmbuild.boards.link_script import fill
 from cmbuild.boards.memory import Memory, text_of
 from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, UnknownName, UsageError
-from cmbuild.files import check_input, check_output_folder, write
+from cmbuild.files import check_input, check_output_folder, fill, write
 from cmbuild.firmware.compile_commands import FILE as COMMANDS
 from cmbuild.paths import PROJECT, PYPROJECT, in_pyproject
 from cmbuild.projects.editor import SKELETON, editor_files
