@@ -265,7 +265,7 @@ def _check(source: ModelChoice, request: BuildRequest) -> None:
         "--weights int4": source.weight_type,
         "--portable": source.portable,
         "--weights-as int16": request.planning.wide,
-        "--executor executorch": request.uses_executorch,
+        "--executor executorch": not request.is_static,
     }
     for option, value in fixed.items():
         if value:

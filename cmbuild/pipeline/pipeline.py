@@ -13,6 +13,7 @@ from cmbuild.cache.folders import CacheFolder, below, slug
 from cmbuild.catalog import find_board
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.files import check_input
+from cmbuild.pipeline.executors import RunnerParts, contributed
 from cmbuild.pipeline.naming import Names, check_state, package_folder
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.request import FEEDS, HARDWARE, IO, Boundary, Sampling
@@ -28,7 +29,7 @@ from cmbuild.pipeline.stages.simulate import SimulateStage
 from cmbuild.pipeline.stages.texts import TextsStage
 from cmbuild.pipeline.weight_types import patterns
 from cmbuild.projects.project import Project, find_project
-from cmbuild.toolchain.toolchains import CROSS, HOST, TOOLCHAINS, installed
+from cmbuild.toolchain.toolchains import CROSS, HOST, installed
 from cmcompiler.frontend.job import ExportJob
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.source import check_source
@@ -56,10 +57,6 @@ _CPU = "cortex-m55"
 """Target core of programs for no board."""
 
 
-class NotForExecutorch(UsageError):
-    template = "{what} is not supported by --executor executorch"
-
-
 class NeedsDsp(UsageError):
     template = "--weights-as int16 needs the DSP extension; kernels for {place} are {isa}"
     hint = "omit it: only the inner loops of that extension read such weights"
@@ -77,7 +74,7 @@ class NoSuchIsa(UsageError):
 def build_folder(request: BuildRequest) -> Path:
     """The folder of everything built for a model on a board: <model>/<place>."""
     place = request.place.name
-    if request.uses_executorch:
+    if not request.is_static:
         place += f".{request.executor.executor}"
     if request.planning.wide:
         place += ".int16"
@@ -174,11 +171,22 @@ class Pipeline:
         folder = build_folder(request)
         target = Target(board.cpu, isa, board.fpu)
         # The static executor runs a program made for any core.
-        cpu = target.exported_for if request.uses_executorch else board.cpu
+        cpu = board.cpu if request.is_static else target.exported_for
         source = self._source(request.source, request.boundary, cpu)
         library = self._library(board, isa, place.toolchain)
-        if request.uses_executorch:
-            return self._executorch_runner(request, source, library, board, launcher)
+        if not request.is_static:
+            parts = RunnerParts(
+                request,
+                source,
+                library,
+                board,
+                launcher,
+                map(self._board, self._board_folders),
+                self._project,
+                self.context,
+                folder,
+            )
+            return contributed(request.executor.executor)(parts)
         plan = PlanStage(source, board, isa, folder, _options(request, isa, board.name))
         runner = RunnerStage(plan, library, board, folder, copying=request.copying)
         if request.source.texts is not None:
@@ -321,48 +329,6 @@ class Pipeline:
         folder = CacheFolder.LIBRARIES.path
         library = LibraryStage(target, toolchain, self._ops, self.context, folder)
         return self._libraries.setdefault(library.name, library)
-
-    def _executorch_runner(
-        self,
-        request: BuildRequest,
-        source: ProgramSource,
-        library: LibraryStage,
-        board: Board,
-        launcher: str | None,
-    ) -> RunnerStage:
-        """The runner whose executor is ExecuTorch's own runtime."""
-        from cmbuild.executorch.checkout import find_cmsis_nn, find_root
-        from cmbuild.executorch.simulated import simulated
-        from cmbuild.executorch.stages.checkout import CheckoutStage
-        from cmbuild.executorch.stages.libraries import ExecutorchLibraryStage, OperatorStage
-        from cmbuild.executorch.stages.plan import ExecutorchPlanStage
-        from cmbuild.executorch.stages.runner import ExecutorchRunnerStage, PoolStage
-
-        if request.boundary.io != IO[0]:
-            raise NotForExecutorch(what=f"--io {request.boundary.io}")
-        if request.source.intermediates is not None:
-            raise NotForExecutorch(what="--intermediates")
-        if request.boundary.feed == "rows":
-            raise NotForExecutorch(what="--feed rows")
-        if request.planning.ram_budget is not None:
-            raise NotForExecutorch(what="--ram-budget")
-        if request.planning.wide:
-            raise NotForExecutorch(what="--weights-as int16")
-        if not TOOLCHAINS[library.toolchain_name].builds_executorch:
-            raise NotForExecutorch(what=f"--toolchain {library.toolchain_name}")
-        folder, processes = build_folder(request), self.context.processes
-        project = self._project
-        root = find_root(request.executor.executorch_root, project.executorch)
-        plan = ExecutorchPlanStage(source, board, library.target.isa, folder)
-        check = CheckoutStage(root, find_cmsis_nn(project.cmsis_nn), plan.name, folder)
-        operators = OperatorStage(plan, check, processes, folder)
-        libraries = ExecutorchLibraryStage(
-            operators, library, self.context, CacheFolder.EXECUTORCH.path
-        )
-        place = simulated(board, library.target.isa, map(self._board, self._board_folders))
-        dry = ExecutorchRunnerStage(plan, library, place, folder, libraries=libraries)
-        pools = PoolStage(dry, launcher if place is board else None, processes, folder)
-        return ExecutorchRunnerStage(plan, library, board, folder, libraries=libraries, pools=pools)
 
     def _reference(self, plan: PlanStage, sampling: Sampling, model: ModelChoice) -> ReferenceStage:
         return ReferenceStage(plan, sampling, model.seed, *self._computing)

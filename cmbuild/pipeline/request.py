@@ -187,7 +187,7 @@ class Planning:
     def __post_init__(self) -> None:
         if self.ram_budget is not None and not text.parse_size(self.ram_budget):
             raise UsageError(
-                message=f"--ram-budget {self.ram_budget!r} is no size",
+                message=f"--ram-budget {self.ram_budget!r} is not a size",
                 hint="bytes, or with a unit: 262144, 256K, 1.5M",
             )
 
@@ -318,17 +318,17 @@ class BuildRequest:
     mix: MixResult | None = field(default=None, metadata=INNER)
 
     def __post_init__(self) -> None:
-        if self.uses_executorch and self.source.model.endswith(TFLITE):
+        if not self.is_static and self.source.model.endswith(TFLITE):
             raise UsageError(
-                message=f"--executor executorch runs .pte programs; {self.source.model} is a "
-                "TensorFlow Lite program",
+                message=f"--executor {self.executor.executor} runs .pte programs; "
+                f"{self.source.model} is a TensorFlow Lite program",
                 hint="omit --executor",
             )
 
     @property
-    def uses_executorch(self) -> bool:
-        """Whether ExecuTorch's own runtime is the executor."""
-        return self.executor.executor != EXECUTORS[0]
+    def is_static(self) -> bool:
+        """Whether the static executor runs the program."""
+        return self.executor.executor == EXECUTORS[0]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,7 +29,6 @@ ELSEWHERE = {
     "cmbuild.executorch.stages.checkout": "tests/cmbuild/cli/test_executorch.py",
     "cmbuild.executorch.stages.libraries": "tests/cmbuild/cli/test_executorch.py",
     "cmbuild.executorch.stages.plan": "tests/cmbuild/cli/test_executorch.py",
-    "cmbuild.executorch.stages.runner": "tests/cmbuild/cli/test_executorch.py",
     "cmbuild.hardware.program_method": "tests/cmbuild/hardware/test_probes.py",
     "cmbuild.hardware.rack.keeper": "tests/cmbuild/cli/test_rack.py",
     "cmbuild.launchers.simulators.unicorn": "tests/cmbuild/launchers/test_unicorn.py",
