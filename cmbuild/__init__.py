@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cmbuild.api.functions import build, evaluate, fit, package, pool, run, sweep
     from cmbuild.api.plots import Point, plot
     from cmbuild.errors import CmbuildError
-    from cmbuild.results import BuildResult, PackageResult, RunResult
+    from cmbuild.pipeline.results import BuildResult, PackageResult, RunResult
     from cmbuild.sizing.results import FitResult
     from cmbuild.workers.results import SweepResult
 
@@ -33,13 +33,13 @@ __all__ = [
 ]
 
 _PLACES = {
-    "BuildResult": "cmbuild.results",
+    "BuildResult": "cmbuild.pipeline.results",
     "CmbuildError": "cmbuild.errors",
     "EvalResult": "cmbuild.accuracy",
     "FitResult": "cmbuild.sizing.results",
-    "PackageResult": "cmbuild.results",
+    "PackageResult": "cmbuild.pipeline.results",
     "Point": "cmbuild.api.plots",
-    "RunResult": "cmbuild.results",
+    "RunResult": "cmbuild.pipeline.results",
     "SweepResult": "cmbuild.workers.results",
     "build": "cmbuild.api.functions",
     "evaluate": "cmbuild.api.functions",

@@ -14,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from cmbuild.accuracy import EvalResult
-    from cmbuild.results import BuildResult, RunResult
+    from cmbuild.pipeline.results import BuildResult, RunResult
 
 # pytest imports this in every session of an environment that has cmbuild: nothing heavy here.
 

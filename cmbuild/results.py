@@ -10,16 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmbuild.accuracy import Accuracy, Faithfulness, Fidelity, FloatUse
 from cmbuild.boards.memory import RegionUse
-from cmbuild.cycles.results import Cycles
-from cmbuild.display.fields import screen_only
-from cmbuild.display.mixture import MixResult
-from cmbuild.display.tables import HtmlTable
 
 if TYPE_CHECKING:
-    from cmbuild.packaging.footprint import Footprint
-    from cmbuild.pipeline.layers import PlacedLayer
     from cmcompiler.frontend.job import ExportRecord
 
 
@@ -289,64 +282,6 @@ class WeightsResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult(HtmlTable):
-    """A finished run, verified or not.
-
-    Attributes:
-        launcher: `qemu`, `fvp`, `native`.
-        machine: what it ran on, for people: `QEMU mps3-an547`.
-        best: the best classes of the first sample, for a classifier.
-        accuracy, fidelity: None without labels or without a float model.
-        faithfulness: of every layer to the float model.
-        warnings: why the outputs may be useless, though verified.
-        lacking: operators that ExecuTorch's own runtime does not have.
-        has_fpu: of the core; without one, floats are computed in software.
-        cycles: None if not counted; `uncounted` then says why, on a simulator.
-        macs, whole_macs: multiply-accumulates of one inference, and those of all channels.
-        layers: an entry a step.
-        folder: with everything built for the model on the board.
-        artifacts: files and folders by kind.
-        mix: how the precision of modules was chosen; None if it was not, by need.
-    """
-
-    COLUMNS = (
-        *("model", "board", "isa", "verification.verified", "verification.samples"),
-        *("accuracy.device", "instructions.total", "cycles.total", "cycles.milliseconds"),
-        *("memory.flash.total", "memory.ram.total"),
-    )
-
-    model: str
-    board: str
-    target: str
-    isa: str
-    executor: str
-    launcher: str
-    machine: str
-    verification: Verification
-    weights: WeightsResult
-    inputs: tuple[PortResult, ...]
-    outputs: tuple[OutputResult, ...]
-    best: tuple[Score, ...]
-    accuracy: Accuracy | None
-    fidelity: Fidelity | None
-    faithfulness: Faithfulness
-    warnings: tuple[str, ...]
-    lacking: tuple[str, ...]
-    float: FloatUse
-    has_fpu: bool = field(metadata=screen_only())
-    macs: int
-    whole_macs: int
-    instructions: Instructions
-    cycles: Cycles | None
-    uncounted: str | None = field(metadata=screen_only())
-    layers: tuple[PlacedLayer, ...]
-    memory: MemoryUse
-    folder: Path = field(metadata=screen_only())
-    artifacts: Mapping[str, Path]
-    mix: MixResult | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ExportResult:
     """An exported program.
 
@@ -361,32 +296,6 @@ class ExportResult:
     @property
     def weights(self) -> WeightsResult:
         return WeightsResult(self.record.weights.source.value, self.record.weights.detail)
-
-
-@dataclass(frozen=True, slots=True)
-class BuildResult(HtmlTable):
-    """Firmware that was built but not run.
-
-    Attributes:
-        mix: as in RunResult.
-    """
-
-    COLUMNS = ("model", "board", "isa", "macs", "memory.flash.total", "memory.ram.total")
-
-    model: str
-    board: str
-    target: str
-    isa: str
-    weights: WeightsResult
-    inputs: tuple[PortResult, ...]
-    outputs: tuple[PortResult, ...]
-    float: FloatUse
-    has_fpu: bool = field(metadata=screen_only())
-    macs: int
-    whole_macs: int
-    memory: MemoryUse
-    artifacts: Mapping[str, Path]
-    mix: MixResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,31 +319,3 @@ class FlashResult:
     doubt: str | None
     identity: str
     artifacts: Mapping[str, Path]
-
-
-@dataclass(frozen=True, slots=True)
-class PackageResult(HtmlTable):
-    """A package of a model's source.
-
-    Attributes:
-        samples: test vectors.
-        footprint: what it takes of a device.
-        folder: of the package, where the user will look for it.
-    """
-
-    COLUMNS = ("model", "target", "isa", "samples", "constant_bytes", "arena_bytes", "folder")
-
-    model: str
-    target: str
-    isa: str
-    identity: str
-    samples: int
-    weights: WeightsResult
-    inputs: tuple[PortResult, ...]
-    outputs: tuple[PortResult, ...]
-    float: FloatUse
-    has_fpu: bool = field(metadata=screen_only())
-    constant_bytes: int
-    arena_bytes: int
-    footprint: Footprint
-    folder: Path

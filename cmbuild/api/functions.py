@@ -27,11 +27,11 @@ from cmbuild.pipeline.naming import package_folder
 from cmbuild.pipeline.options import checked, compose
 from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import BuildRequest, PackageRequest, RunRequest
+from cmbuild.pipeline.results import BuildResult, PackageResult, RunResult
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.process import Processes
 from cmbuild.report.html.page import page
-from cmbuild.results import BuildResult, PackageResult, RunResult
 from cmbuild.sizing.curves import check_curve
 from cmbuild.sizing.fits import Fits, boards_with_memory
 from cmbuild.sizing.results import FitResult
@@ -114,7 +114,7 @@ def build(
         request = _settled(session, request, jobs)
         runner = session.pipeline.runner(request)
         perform(session, [runner], [folder], jobs)
-    return replace(runner.build_result(), mix=request.mix)
+    return BuildResult.of(runner, request.mix)
 
 
 @own_errors

@@ -15,7 +15,7 @@ from cmbuild.errors import CmbuildError, Failed, UnknownName, UsageError
 from cmbuild.launchers.registry import launchers_of
 from cmbuild.pipeline.options import compose
 from cmbuild.pipeline.request import EXECUTORS, NARROW, SIMULATOR, WEIGHTS, WIDE, RunRequest
-from cmbuild.results import RunResult
+from cmbuild.pipeline.results import RunResult
 from cmbuild.text import plural
 from cmbuild.toolchain.toolchains import CROSS, HOST
 from cmcompiler import zoo

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from cmbuild.boards.registry import board_folders
 from cmbuild.errors import CmbuildError, Failed, UnknownName, UsageError
+from cmbuild.pipeline.results import RunResult
 from cmbuild.projects.figures import RunFigures
 from cmbuild.projects.file import BudgetFile
 from cmbuild.projects.metrics import METRICS, Metric
 from cmbuild.projects.project import Project, needed_project
-from cmbuild.results import RunResult
 from cmbuild.text import plural
 from cmcompiler.suggest import did_you_mean
 

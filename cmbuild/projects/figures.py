@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from cmbuild.accuracy import CoarseLayer
-from cmbuild.results import RunResult
+from cmbuild.pipeline.results import RunResult
 
 FILE = "figures.json"
 """Beside the outputs of a run."""

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from cmbuild.pipeline.events import StepOutcome
+from cmbuild.pipeline.results import BuildResult
 from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.floats import float_lines
 from cmbuild.report.mix import mix_lines
 from cmbuild.report.screen import memory_lines, port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import BuildResult
 
 BuildDocument = document_of(
     BuildResult,
-    "`memory.ram.stack` is null: how much of the reserved stack is used is known after a run.",
+    "build",
+    text="`memory.ram.stack` is null: how much of the reserved stack is used is known after a run.",
 )
 
 

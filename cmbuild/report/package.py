@@ -9,16 +9,16 @@ from rich.text import Text
 
 from cmbuild.packaging.footprint import Footprint
 from cmbuild.pipeline.events import StepOutcome
+from cmbuild.pipeline.results import PackageResult
 from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.floats import float_lines
 from cmbuild.report.screen import port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
-from cmbuild.results import PackageResult
 from cmbuild.text import plural, size
 
 PackageDocument = document_of(
-    PackageResult, types=[Footprint], folder={"artifacts": dict[str, str]}
+    PackageResult, "package", types=[Footprint], folder={"artifacts": dict[str, str]}
 )
 
 

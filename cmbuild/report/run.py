@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cmbuild.results import RunResult
+from cmbuild.pipeline.results import RunResult
 
 if TYPE_CHECKING:
     from rich.text import Text

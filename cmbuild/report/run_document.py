@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from cmbuild.pipeline.layers import PlacedLayer
+from cmbuild.pipeline.results import RunResult
 from cmbuild.report.documents import document_of
-from cmbuild.results import RunResult, Score
+from cmbuild.results import Score
 
 RunDocument = document_of(
     RunResult,
-    "`cmbuild run`; `error`, `hint` and `exit_code` are present only if it failed.",
+    "run",
+    text="`cmbuild run`; `error`, `hint` and `exit_code` are present only if it failed.",
     types=[PlacedLayer],
     verification={
         "verified": bool,

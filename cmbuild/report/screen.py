@@ -11,6 +11,7 @@ from rich.text import Text
 
 from cmbuild.accuracy import Faithfulness
 from cmbuild.cycles.results import Cycles, OpCycles
+from cmbuild.pipeline.results import RunResult
 from cmbuild.report import text
 from cmbuild.report.faithfulness import faithful_text, fault_lines
 from cmbuild.report.fidelity import fidelity_text
@@ -19,15 +20,7 @@ from cmbuild.report.layers import layer_lines
 from cmbuild.report.mix import mix_lines
 from cmbuild.report.weights import weights_lines
 from cmbuild.report.words import ROW_BUFFERS, layout, plain
-from cmbuild.results import (
-    ArenaResult,
-    Instructions,
-    MemoryUse,
-    OpCount,
-    PortResult,
-    RunResult,
-    Verification,
-)
+from cmbuild.results import ArenaResult, Instructions, MemoryUse, OpCount, PortResult, Verification
 from cmbuild.text import FEW, activations, count, plural, rate, shape, size
 
 GOOD, BAD, FAINT = "green", "red", "dim"

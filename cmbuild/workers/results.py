@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from cmbuild.display.tables import HtmlTable
 from cmbuild.errors import CmbuildError, ExitCode, Failed, Interrupted, Missing, UsageError
-from cmbuild.results import RunResult
+from cmbuild.pipeline.results import RunResult
 
 T = TypeVar("T")
 

@@ -18,6 +18,7 @@ from cmbuild.accuracy import (
 from cmbuild.boards.memory import PartUse, RegionUse
 from cmbuild.cycles.results import Cycles, OpCycles
 from cmbuild.pipeline.layers import PlacedLayer
+from cmbuild.pipeline.results import RunResult
 from cmbuild.results import (
     ArenaPeak,
     ArenaResult,
@@ -29,7 +30,6 @@ from cmbuild.results import (
     OutputResult,
     PortResult,
     RamUse,
-    RunResult,
     Score,
     TensorUse,
     Verification,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -36,6 +35,7 @@ def command(as_json: bool, verbose: bool, jobs: int, max_float: str | None, **ch
     from cmbuild.pipeline.floats import excess
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.pipeline.results import BuildResult
 
     limits = Limits(max_float=max_float)
     named, remarks = complete(chosen)
@@ -45,7 +45,7 @@ def command(as_json: bool, verbose: bool, jobs: int, max_float: str | None, **ch
         request = work.settled(request)
         runner = work.pipeline.runner(request)
         work.make([runner], [folder], jobs)
-        result = replace(runner.build_result(), mix=request.mix)
+        result = BuildResult.of(runner, request.mix)
         work.show(result)
         if (error := excess(result.float, limits.max_float)) is not None:
             raise error

@@ -30,14 +30,13 @@ from cmbuild.packaging.measurement import (
     measured_stack,
 )
 from cmbuild.packaging.mlperf import BoardFiles
-from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.request import CONSTANTS, FEEDS, MLPERF, PackageRequest
+from cmbuild.pipeline.results import PackageResult
 from cmbuild.pipeline.stages.library import toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
 from cmbuild.process import Processes
-from cmbuild.results import PackageResult
 from cmbuild.toolchain import versions
 from cmbuild.toolchain.kernel_sources import read_kernels
 from cmbuild.toolchain.toolchains import DEFAULT, TOOLCHAINS, Toolchain, cpu_flags
@@ -188,25 +187,7 @@ class PackageStage(Stage):
             own = own_files(folder)
             obsolete = [file for file in own if file not in files and file.is_file()]
             deliver(files, place.force, own=own, obsolete=obsolete)
-        plan, manifest = self.plan, self.manifest
-        fpu, footprint = has_fpu(self.target.cpu, self.target.fpu), manifest.footprint
-        assert footprint is not None  # always there in this version
-        return PackageResult(
-            model=manifest.model,
-            target=manifest.target,
-            isa=manifest.isa,
-            identity=manifest.identity,
-            samples=manifest.samples,
-            weights=plan.source.weights,
-            inputs=plan.inputs,
-            outputs=plan.outputs,
-            float=float_use(plan.source, plan.record, None, fpu),
-            has_fpu=fpu,
-            constant_bytes=plan.record.constant_bytes,
-            arena_bytes=plan.record.arena_bytes,
-            footprint=footprint,
-            folder=folder,
-        )
+        return PackageResult.of(self.plan, self.manifest, self.target, folder)
 
     @property
     def _has_runtime(self) -> bool:

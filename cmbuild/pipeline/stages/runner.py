@@ -27,13 +27,7 @@ from cmbuild.pipeline.floats import float_use, has_fpu
 from cmbuild.pipeline.stages.library import LibraryStage, toolchain_parts
 from cmbuild.pipeline.stages.plan import PlanStage
 from cmbuild.pipeline.stages.stage import Stage, StageKind
-from cmbuild.results import (
-    BuildResult,
-    FlashUse,
-    MemoryUse,
-    PoolUse,
-    RamUse,
-)
+from cmbuild.results import FlashUse, MemoryUse, PoolUse, RamUse
 from cmcompiler.emit.files import ASSEMBLY, C_FILE, HEADER, WEIGHTS
 
 NOTHING = Copying(hot=OFF)
@@ -236,24 +230,6 @@ class RunnerStage(Stage):
     def float_use(self, counts: Sequence[int] | None) -> FloatUse:
         """See `cmbuild.pipeline.floats.float_use`."""
         return float_use(self.plan.source, self.plan.record, counts, self.has_fpu)
-
-    def build_result(self) -> BuildResult:
-        """The image and its sizes, without a run."""
-        return BuildResult(
-            model=self.plan.source.name,
-            board=self.board.name,
-            target=self.board.cpu,
-            isa=self.plan.record.isa,
-            weights=self.plan.source.weights,
-            inputs=self.plan.inputs,
-            outputs=self.plan.outputs,
-            float=self.float_use(None),
-            has_fpu=self.has_fpu,
-            macs=self.plan.record.macs,
-            whole_macs=self.plan.record.whole_macs,
-            memory=self.memory(),
-            artifacts=self.artifacts,
-        )
 
     def make(self, folder: Path) -> None:
         plan = self.plan.record

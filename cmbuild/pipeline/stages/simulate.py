@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmbuild.accuracy import Faithfulness, Fidelity
 from cmbuild.cache.store import Entry
 from cmbuild.cycles.results import Cycles, Executed
 from cmbuild.errors import CmbuildError, Failed, Interrupted
@@ -29,16 +28,18 @@ from cmbuild.outputs.delivery import Destination, check_delivery
 from cmbuild.pipeline.events import StepProgress, no_progress
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.growth import samples_written
-from cmbuild.pipeline.layers import PlacedLayer, layers
+from cmbuild.pipeline.layers import PlacedLayer
+from cmbuild.pipeline.layers import layers as placed_layers
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.request import EXECUTORS, HARDWARE, SIMULATOR, ModelChoice, RunRequest
+from cmbuild.pipeline.results import RunEvidence, RunResult
 from cmbuild.pipeline.stages.export import ExportStage
 from cmbuild.pipeline.stages.reference import ReferenceStage
 from cmbuild.pipeline.stages.runner import RunnerStage
 from cmbuild.pipeline.stages.stage import RepeatedStage, StageKind
 from cmbuild.process import Processes
-from cmbuild.results import Instructions, OpCount, OutputResult, RunResult
-from cmbuild.verify.faithfulness import faithfulness, fault_of, unnamed_loss
+from cmbuild.results import Instructions, OpCount
+from cmbuild.verify.faithfulness import fault_of
 from cmbuild.verify.shortfall import shortfall
 
 if TYPE_CHECKING:
@@ -188,7 +189,26 @@ class SimulateStage(RepeatedStage):
             self._trace(comparison, folder)
         self.outputs = comparison.outputs
         outputs = self._write_outputs(comparison.outputs, folder)
-        self.result = self._result(comparison, execution, outputs, cycles)
+        instructions = self._instructions(execution)
+        self.result = RunResult.of(
+            RunEvidence(
+                request=self._request,
+                runner=self.runner,
+                launcher=self.launcher,
+                reference=self.reference,
+                measured=self.measured,
+                labelled=self.labelled,
+                comparison=comparison,
+                execution=execution,
+                outputs=outputs,
+                instructions=instructions,
+                cycles=cycles,
+                uncounted=self._uncounted,
+                layers=self._layers(instructions, cycles),
+                folder=self._folder,
+                made=self.entry.folder,
+            )
+        )
         from cmbuild.projects.figures import FILE, RunFigures
 
         plan, is_own = self.runner.plan.record, self.runner.executor == EXECUTORS[0]
@@ -357,68 +377,10 @@ class SimulateStage(RepeatedStage):
         Destination(wanted, force).put({name: folder / name for name in names})
         return [wanted.absolute() / name for name in names]
 
-    def _result(
-        self,
-        comparison: Comparison,
-        execution: Execution,
-        outputs: Sequence[Path],
-        cycles: Cycles | None,
-    ) -> RunResult:
-        from cmbuild.verify.quality import measure
-
-        runner, plan = self.runner, self.runner.plan.record
-        board, source = runner.board, runner.plan.source
-        instructions = self._instructions(execution)
-        counts = instructions.per_op or None
-        quality = measure(self.reference, self.measured, comparison.outputs, self.labelled)
-        faithful = faithfulness(source.record)
-        return RunResult(
-            model=source.name,
-            board=board.name,
-            target=board.cpu,
-            isa=plan.isa,
-            executor=runner.executor,
-            launcher=self.launcher.name,
-            machine=self.launcher.title,
-            verification=comparison.verification(),
-            weights=source.weights,
-            inputs=runner.plan.inputs,
-            outputs=tuple(
-                OutputResult(**asdict(port), file=file)
-                for port, file in zip(runner.plan.outputs, outputs, strict=True)
-            ),
-            best=comparison.best(),
-            accuracy=quality.accuracy,
-            fidelity=_with_layers(quality.fidelity, faithful),
-            faithfulness=faithful,
-            warnings=(
-                *quality.warnings,
-                *faithful.warnings,
-                *unnamed_loss(quality.fidelity, faithful),
-            ),
-            lacking=source.lacking,
-            float=runner.float_use(None if counts is None else [op.instructions for op in counts]),
-            has_fpu=runner.has_fpu,
-            instructions=instructions,
-            cycles=cycles,
-            uncounted=self._uncounted,
-            macs=plan.macs,
-            whole_macs=plan.whole_macs,
-            layers=self._layers(instructions, cycles),
-            memory=runner.memory(execution.stack, execution.pools),
-            folder=self._folder,
-            mix=self._request.build.mix,
-            artifacts={
-                **runner.artifacts,
-                "outputs": outputs[0].parent if outputs else self.entry.folder,
-                "log": execution.log,
-            },
-        )
-
     def _layers(self, instructions: Instructions, cycles: Cycles | None) -> tuple[PlacedLayer, ...]:
         made = next(filter(is_made, self._sensitivity), None)
         costs = () if made is None else made.record.layers
-        return layers(
+        return placed_layers(
             self.runner.plan.record,
             self.runner.plan.source.record,
             instructions=[op.instructions for op in instructions.per_op],
@@ -442,9 +404,3 @@ class SimulateStage(RepeatedStage):
             for step, taken in (zip(steps, counts, strict=True) if counts else ())
         )
         return Instructions(total, provenance, per_op, unit=unit)
-
-
-def _with_layers(fidelity: Fidelity | None, check: Faithfulness) -> Fidelity | None:
-    if fidelity is None:
-        return None
-    return replace(fidelity, layers=check.layers, coarsest=next(iter(check.coarse), None))

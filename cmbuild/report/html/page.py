@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
+from cmbuild.pipeline.results import RunResult
 from cmbuild.report.faithfulness import faithful_text
 from cmbuild.report.fidelity import basis_text
 from cmbuild.report.html.environment import rendered
 from cmbuild.report.html.provenance import sources
 from cmbuild.report.run import RunReport
-from cmbuild.results import RunResult
 
 _TEMPLATE = "run.html.j2"
 

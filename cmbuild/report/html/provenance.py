@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cmbuild.results import RunResult
+from cmbuild.pipeline.results import RunResult
 
 
 def sources(run: RunResult) -> Mapping[str, str]:

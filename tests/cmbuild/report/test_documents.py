@@ -8,9 +8,9 @@ from pathlib import Path
 
 from cmbuild.display.fields import screen_only
 from cmbuild.pipeline.layers import PlacedLayer
+from cmbuild.pipeline.results import RunResult
 from cmbuild.report.documents import document_of
 from cmbuild.report.run_document import RunDocument
-from cmbuild.results import RunResult
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class SmallResult:
 
 
 def test_a_document_has_the_fields_of_its_result_and_the_steps() -> None:
-    document = document_of(SmallResult, "A text.", inner={"first": int, "last": str})
+    document = document_of(SmallResult, text="A text.", inner={"first": int, "last": str})
     assert list(document.model_fields) == ["name", "first", "last", "layers", "steps", "artifacts"]
     assert (document.__name__, document.__doc__) == ("SmallDocument", "A text.")
     made = document.of(SmallResult("x", Inner(1, "y"), 3, (), {}), [], first=1, last="y")

@@ -6,13 +6,13 @@ from dataclasses import replace
 from harness.page import Page, assert_same_numbers
 from harness.results import MV2
 
+from cmbuild.pipeline.results import RunResult
 from cmbuild.projects.comparison import Side, compare
 from cmbuild.projects.figures import RunFigures
 from cmbuild.projects.thresholds import thresholds
 from cmbuild.report.compare import CompareReport
 from cmbuild.report.html.compare_page import compare_page
 from cmbuild.report.run import RunReport
-from cmbuild.results import RunResult
 
 FASTER = replace(
     MV2,
