@@ -87,6 +87,7 @@ class CellDocument(Document):
 class BenchDocument(Document):
     """`cmbuild bench`; `error`, `hint` and `exit_code` are present only if a cell failed."""
 
+    verbs = ("bench",)
     cells: tuple[CellDocument, ...]
     upstream: str
     steps: tuple[StepDocument, ...]
@@ -165,7 +166,7 @@ class BenchReport:
             place = f"{cell.model} on {cell.board}, {self._name(cell)}"
             yield text.entry("", f"with flash: {place}: {count(cell.cycles_with_flash or 0)}")
         for board, caveat in dict.fromkeys((c.board, c.caveat) for c in self.cells if c.caveat):
-            yield text.entry("mind", f"{board}: {caveat}")
+            yield text.entry("note", f"{board}: {caveat}")
         if self._compares:
             first = self._name(self.cells[0])
             what = "cycles" if self._gains_cycles else "instructions"

@@ -54,6 +54,7 @@ class BoardDetailDocument(BoardDocument):
     `sections` has regions by their use.
     """
 
+    verbs = ("boards",)
     note: str | None
     fpu: str | None
     stack: int | None
@@ -64,6 +65,7 @@ class BoardDetailDocument(BoardDocument):
 
 
 class BoardsDocument(Document):
+    verbs = ("boards",)
     boards: tuple[BoardDocument, ...]
 
 

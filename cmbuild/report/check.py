@@ -42,6 +42,7 @@ class UnitDocument(Document):
 class CheckDocument(Document):
     """`cmbuild check`."""
 
+    verbs = ("check",)
     units: tuple[UnitDocument, ...]
     steps: tuple[StepDocument, ...]
 

@@ -29,6 +29,7 @@ class ChipDocument(Document):
 class ChipsDocument(Document):
     """`source` is the collection that the facts are from, and its version."""
 
+    verbs = ("chips",)
     source: str
     chips: tuple[ChipDocument, ...]
 

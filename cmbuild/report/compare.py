@@ -49,6 +49,7 @@ class RunChangeDocument(Document):
 class CompareDocument(Document):
     """`cmbuild compare`."""
 
+    verbs = ("compare",)
     before: str
     after: str
     runs: tuple[RunChangeDocument, ...]

@@ -46,6 +46,7 @@ class ConformanceDocument(ResultDocument):
     `xfailed` are failures that the tests' authors expect, `xpassed` are unexpected passes.
     """
 
+    verbs = ("conformance",)
     board: str
     target: str
     isa: str

@@ -24,6 +24,7 @@ _MARKS = {
 
 
 class DoctorDocument(Document):
+    verbs = ("doctor",)
     components: tuple[Component, ...]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar, get_type_hints
+from functools import cache
+from typing import Any, ClassVar, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
@@ -17,6 +18,9 @@ class Document(BaseModel):
     """Takes its fields from a dictionary or from an object's attributes; refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+
+    verbs: ClassVar[tuple[str, ...]] = ()
+    """The commands that print it; none for the parts of other documents."""
 
 
 class ErrorDocument(Document):
@@ -66,10 +70,24 @@ class ResultDocument(Document):
         return cls(**same | {"steps": tuple(map(StepDocument.of, steps))} | others)
 
 
+@cache
+def document_like(result: type) -> type[Document]:
+    """The document with the description and the fields of a dataclass."""
+    hints = get_type_hints(result)
+    definitions: dict[str, Any] = {each.name: (hints[each.name], ...) for each in fields(result)}
+    return create_model(
+        _document_name(result), __base__=Document, __doc__=result.__doc__, **definitions
+    )
+
+
 def document_of(
-    result: type, text: str = "", *, types: Sequence[type] = (), **instead: Mapping[str, Any]
+    result: type,
+    *verbs: str,
+    text: str = "",
+    types: Sequence[type] = (),
+    **instead: Mapping[str, Any],
 ) -> type[ResultDocument]:
-    """The document of a verb: the fields of its result, and the steps, before artifacts.
+    """The document of verbs: the fields of their result, and the steps, before artifacts.
 
     Args:
         result: a dataclass; fields with metadata SCREEN_ONLY are left out.
@@ -84,6 +102,13 @@ def document_of(
             keys |= instead.get(each.name, {each.name: hints[each.name]})
     last = {"artifacts": keys.pop("artifacts")} if "artifacts" in keys else {}
     keys |= {"steps": tuple[StepDocument, ...], **last}
-    name = f"{result.__name__.removesuffix('Result')}Document"
     definitions: dict[str, Any] = {key: (kind, ...) for key, kind in keys.items()}
-    return create_model(name, __base__=ResultDocument, __doc__=text or None, **definitions)
+    made = create_model(
+        _document_name(result), __base__=ResultDocument, __doc__=text or None, **definitions
+    )
+    made.verbs = verbs
+    return made
+
+
+def _document_name(result: type) -> str:
+    return f"{result.__name__.removesuffix('Result')}Document"

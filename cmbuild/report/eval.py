@@ -20,7 +20,10 @@ _LAYERS = 12  # rows of the table of layers
 
 
 EvalDocument = document_of(
-    EvalResult, forms={"forms": tuple[EvalRow, ...], "faithful": bool | None}, faithfulness={}
+    EvalResult,
+    "eval",
+    forms={"forms": tuple[EvalRow, ...], "faithful": bool | None},
+    faithfulness={},
 )
 
 

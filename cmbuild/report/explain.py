@@ -15,7 +15,9 @@ from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.repeats import repeats
 from cmbuild.text import count
 
-ExplainDocument = document_of(ExplainResult, "`cmbuild explain`; `op` counts from 1.")
+ExplainDocument = document_of(
+    ExplainResult, "explain", text="`cmbuild explain`; `op` counts from 1."
+)
 
 
 _LEAST_REASON = 8  # columns that a reason needs

@@ -28,6 +28,7 @@ def refinements(calibration: CalibrationRecord) -> Iterator[str]:
 
 
 class ExportDocument(ResultDocument):
+    verbs = ("export",)
     model: str
     target: str
     seed: int

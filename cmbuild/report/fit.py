@@ -27,6 +27,7 @@ _BASIS = {
 
 
 class FitsDocument(Document):
+    verbs = ("fit",)
     fits: tuple[FitResult, ...]
 
 

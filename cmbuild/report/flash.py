@@ -14,7 +14,8 @@ from cmbuild.results import FlashResult
 
 FlashDocument = document_of(
     FlashResult,
-    "`place` is null for a dry run; `actions` are in words what was done, or would be;\n"
+    "flash",
+    text="`place` is null for a dry run; `actions` are in words what was done, or would be;\n"
     "`confirmed` is the port at which the image responded, or null, and `doubt` says why.",
     method={"method": str, "dry_run": bool},
 )

@@ -17,6 +17,7 @@ from cmbuild.report.text import entry
 class InitDocument(Document):
     """`cmbuild init`; `kept` are files that were there before."""
 
+    verbs = ("init",)
     folder: Path
     model: str
     board: str

@@ -20,7 +20,15 @@ _MOST = 12
 """Rows on the screen: those of int8 are left out first."""
 
 
-MixDocument = document_of(MixResult, "The nearest mix, where none is within the needs.")
+MixDocument = document_of(
+    MixResult,
+    "build",
+    "debug",
+    "explain",
+    "flash",
+    "run",
+    text="The nearest mix, where none is within the needs.",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class OwnModelDocument(Document):
 
 
 class ModelsDocument(Document):
+    verbs = ("models",)
     project: tuple[OwnModelDocument, ...]
     models: tuple[ModelDocument, ...]
 

@@ -21,6 +21,7 @@ class WestDocument(ResultDocument):
     without records.
     """
 
+    verbs = ("zephyr",)
     application: str
     board: str
     status: int | None

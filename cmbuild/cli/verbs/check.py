@@ -33,7 +33,7 @@ mistake in cmbuild.toml; 3 something is missing here; 130 Ctrl-C.
     short_help="Run the project's models, and compare with their budgets.",
 )
 @click.argument("models", nargs=-1, shell_complete=options.complete_models)
-@options.boards("Only on this one.")
+@options.boards("Only on this board.")
 @click.option("--junit", type=options.FILE, metavar="FILE", help="Write results as JUnit XML.")
 @click.option(
     "--set-budgets", is_flag=True, help="Write budgets from this run into the project's file."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -14,6 +15,16 @@ Examples:
   cmbuild clean mv2 --board corstone300     # one
   cmbuild clean --cache                     # exports and libraries of this user
 """
+
+
+@dataclass(frozen=True, slots=True)
+class CleanResult:
+    """`cmbuild clean`."""
+
+    removed: tuple[Path, ...]
+
+
+RESULT = CleanResult
 
 
 @click.command("clean", epilog=EPILOG, short_help="Remove what was built.")
@@ -33,7 +44,7 @@ def command(
     from cmbuild.cache.cleaning import clean_builds, clean_cache
     from cmbuild.errors import UsageError
     from cmbuild.pipeline.stages.stage import StageKind
-    from cmbuild.report.actions import CleanDocument, Done
+    from cmbuild.report.actions import Done
     from cmbuild.report.choice import reporter
 
     report = reporter(as_json)
@@ -45,5 +56,5 @@ def command(
         stages = {kind.label for kind in StageKind}
         removed = clean_builds(build_dir, model, board, stages, report.note)
     if as_json:
-        report.close([Done(CleanDocument(removed=removed))], None)
+        report.close([Done(CleanResult(tuple(removed)))], None)
     return 0

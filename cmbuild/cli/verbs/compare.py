@@ -64,8 +64,14 @@ thresholds = options.together(
 )
 @click.argument("before")
 @click.argument("after", required=False)
-@click.option("--model", "models", multiple=True, metavar="NAME", help="Only this one.")
-@click.option("--board", "-b", "boards", multiple=True, metavar="NAME", help="Only on this one.")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="Compare only this model.",
+)
+@click.option("--board", "-b", "boards", multiple=True, metavar="NAME", help="Only on this board.")
 @options.of(RunRequest, only=("io", "weights"), io={"help": "Inputs and outputs of two models."})
 @thresholds
 @click.option(

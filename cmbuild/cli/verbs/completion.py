@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
 from cmbuild.cli import options
@@ -12,6 +14,17 @@ Examples:
   eval "$(cmbuild completion zsh)"                             # in ~/.zshrc
   cmbuild completion fish > ~/.config/fish/completions/cmbuild.fish
 """
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionResult:
+    """`cmbuild completion`."""
+
+    shell: str
+    script: str
+
+
+RESULT = CompletionResult
 
 
 @click.command("completion", epilog=EPILOG, short_help="Completion for bash, zsh or fish.")
@@ -34,10 +47,10 @@ def command(context: click.Context, shell: str, as_json: bool) -> int:
         script = _with_files(script) if shell == "bash" else script
         scripts.append(script if name == "cmbuild" else _as_typed(script, shell, name))
     if as_json:
-        from cmbuild.report.actions import CompletionDocument, Done
+        from cmbuild.report.actions import Done
         from cmbuild.report.choice import reporter
 
-        whole = CompletionDocument(shell=shell, script="\n".join(scripts))
+        whole = CompletionResult(shell, "\n".join(scripts))
         reporter(as_json).close([Done(whole)], None)
         return 0
     for script in scripts:

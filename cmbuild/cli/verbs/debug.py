@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,6 +25,19 @@ gdb, when the connected debugger kills it, or with Ctrl-C.
 Exit status: 0 the session ended; 1 it could not be built or started;
 2 usage, or a launcher without a gdb server; 3 something is missing; 130 Ctrl-C.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class DebugResult:
+    """`cmbuild debug`, printed once the image waits; `gdb` is the command that attaches."""
+
+    machine: str
+    address: str
+    image: Path
+    gdb: tuple[str, ...]
+
+
+RESULT = DebugResult
 
 
 @click.command("debug", cls=Grouped, epilog=EPILOG, short_help="Run a model's image under gdb.")
@@ -81,7 +95,7 @@ def command(
     from cmbuild.pipeline.defaults import complete
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import build_folder
-    from cmbuild.report.actions import DebugDocument
+    from cmbuild.report.actions import Done
     from cmbuild.report.debug import server_lines
     from cmbuild.toolchain import tools
 
@@ -111,13 +125,13 @@ def command(
 
         def tell() -> None:
             if as_json:
-                told = DebugDocument(
+                told = DebugResult(
                     machine=server.machine,
                     address=server.address,
                     image=server.image,
                     gdb=tuple(server.gdb(tools.GDB.name)),
                 )
-                click.echo(told.model_dump_json(indent=2))
+                click.echo(Done(told).document(()).model_dump_json(indent=2))
                 return
             for line in server_lines(server, has_gdb=program is not None):
                 work.note(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import click
 
@@ -19,6 +20,18 @@ Examples:
 Exit status: 0 time limit reached; 1 port lost; 2 usage, or several ports found;
 3 no port found, or it cannot be opened; 130 Ctrl-C.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorResult:
+    """`cmbuild monitor`, printed at its end."""
+
+    port: str
+    baud: int
+    lines: tuple[str, ...]
+
+
+RESULT = MonitorResult
 
 
 @click.command("monitor", epilog=EPILOG, short_help="Show a real board's output.")
@@ -59,9 +72,9 @@ def command(*, board: str | None, port: str | None, timeout: float | None, as_js
                 else:
                     click.echo(text)
     if as_json:
-        from cmbuild.report.actions import Done, MonitorDocument
+        from cmbuild.report.actions import Done
         from cmbuild.report.choice import reporter
 
-        told = MonitorDocument(port=str(line.port), baud=line.baud, lines=tuple(lines))
+        told = MonitorResult(str(line.port), line.baud, tuple(lines))
         reporter(as_json).close([Done(told)], None)
     return 0

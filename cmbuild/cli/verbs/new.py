@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,18 @@ Examples:
 
 Simulated by a machine of QEMU that has the core and the memory, or by Unicorn.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class NewResult:
+    """`cmbuild new board`."""
+
+    board: str
+    folder: Path
+    written: tuple[Path, ...]
+
+
+RESULT = NewResult
 
 
 @click.group(
@@ -101,7 +114,7 @@ def board(
     from cmbuild.chips.table import find_chip
     from cmbuild.launchers.matching import launcher_tables
     from cmbuild.launchers.registry import launchers_of
-    from cmbuild.report.actions import Done, NewDocument
+    from cmbuild.report.actions import Done
     from cmbuild.report.choice import reporter
 
     rom = None if flash is None else parse_memory(Memory.FLASH, flash)
@@ -128,6 +141,6 @@ def board(
         *(f"  wrote     {path}" for path in written),
         f"  try       cmbuild {verb} mlp --board {name}",
     ]
-    told = NewDocument(board=name, folder=folder, written=written)
+    told = NewResult(name, folder, written)
     reporter(as_json).close([Done(told, "\n".join(lines))], None)
     return 0

@@ -22,11 +22,12 @@ def command(verb: str | None, as_json: bool) -> int:
     """Print the JSON Schema of what `cmbuild VERB --json` prints; with or without --json."""
     import json
 
+    from cmbuild.cli.schemas import documents, schema
     from cmbuild.errors import UnknownName
-    from cmbuild.report.schemas import DOCUMENTS, schema
 
-    if verb is not None and verb not in DOCUMENTS:
-        raise UnknownName(kind="command with --json", name=verb, known=DOCUMENTS)
-    document = schema(verb) if verb else {name: schema(name) for name in DOCUMENTS}
+    known = documents()
+    if verb is not None and verb not in known:
+        raise UnknownName(kind="command with --json", name=verb, known=known)
+    document = schema(verb) if verb else {name: schema(name) for name in known}
     click.echo(json.dumps(document, indent=2))
     return 0

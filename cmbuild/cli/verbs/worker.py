@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
 from cmbuild.cli import options
@@ -14,6 +16,17 @@ Examples:
 
 A worker does one unit of work at a time. It ends with its scheduler, or with Ctrl-C.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerResult:
+    """`cmbuild worker`, printed when its scheduler has ended."""
+
+    scheduler: str
+    workers: int
+
+
+RESULT = WorkerResult
 
 
 @click.command("worker", epilog=EPILOG, short_help="Work for commands with --scheduler.")
@@ -44,8 +57,8 @@ def command(*, scheduler: str, workers: int, name: str | None, as_json: bool) ->
         scheduler, workers, name, lambda address: click.echo(f"  worker    {address}", err=as_json)
     )
     if as_json:
-        from cmbuild.report.actions import Done, WorkerDocument
+        from cmbuild.report.actions import Done
         from cmbuild.report.choice import reporter
 
-        reporter(as_json).close([Done(WorkerDocument(scheduler=scheduler, workers=workers))], None)
+        reporter(as_json).close([Done(WorkerResult(scheduler, workers))], None)
     return 0

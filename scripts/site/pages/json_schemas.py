@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cmbuild.report.schemas import DOCUMENTS, schema
+from cmbuild.cli.schemas import documents, schema
 from pages.tables import table
 from pages.toml import Schema, type_of
 
 
 def page() -> str:
     parts = ["# JSON\n", "`cmbuild schema [VERB]` prints these as JSON Schema.\n"]
-    for verb in DOCUMENTS:
+    for verb in documents():
         parts += [f"## {verb}\n", *_verb(schema(verb))]
     return "\n".join(parts)
 

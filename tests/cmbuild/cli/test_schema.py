@@ -12,7 +12,7 @@ from harness.commands import NETWORK, PROGRAMS, Commands
 
 from cmbuild.cli.group import Verbs
 from cmbuild.cli.root import cli
-from cmbuild.report.schemas import DOCUMENTS, schema
+from cmbuild.cli.schemas import documents, schema
 
 MISSING = PROGRAMS / "missing.pte"
 
@@ -52,7 +52,7 @@ def verbs_with_json() -> set[str]:
 
 def test_every_verb_takes_json_and_has_a_schema() -> None:
     verbs = set(Verbs().list_commands(cli.make_context("cmbuild", ["models"])))
-    assert verbs_with_json() == DOCUMENTS.keys() == verbs
+    assert verbs_with_json() == documents().keys() == verbs
 
 
 @pytest.mark.parametrize("verb", CALLS)
@@ -69,7 +69,7 @@ def test_a_schema_refuses_other_documents() -> None:
 
 def test_the_verb_prints_one_or_all(cmbuild: Commands) -> None:
     assert cmbuild("schema", "run").document == schema("run")
-    assert cmbuild("schema").document.keys() == DOCUMENTS.keys()
+    assert cmbuild("schema").document.keys() == documents().keys()
     wrong = cmbuild("schema", "rnu")
     assert (wrong.exit_code, "did you mean run?" in wrong.stderr) == (2, True)
 
