@@ -29,6 +29,8 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TypeVar
@@ -223,7 +225,8 @@ class Runs:
                 ram_budget=budget,
             )
             kept = build_folder(request)
-            name = Path(model).name if model.endswith(PROGRAMS) else kept.parent.name
+            name = Path(model).name.removesuffix(".pte") if model.endswith(PROGRAMS) else ""
+            name = name or kept.parent.name
             name = name if weights == NARROW else f"{name} {weights}"
             name = name if budget is None else f"{name} within {budget}"
             try:
@@ -284,7 +287,13 @@ def command_line() -> argparse.ArgumentParser:
         "--programs",
         type=lambda text: text.split(","),
         default=MODELS,
-        help="with --only-new: of runs of these .tflite files, with commas",
+        help="with --only-new: of runs of these .tflite and .pte files, with commas",
+    )
+    parser.add_argument(
+        "--again",
+        type=lambda text: text.split(","),
+        default=[],
+        help="with --only-new: kernels whose costs are fitted again, as patterns with commas",
     )
     parser.add_argument(
         "--budgets",
@@ -314,6 +323,12 @@ def main() -> None:
             elif arguments.only_new:
                 named = arguments.programs
                 runs.add(work.pipeline, build, name, NARROW, named, budgets=arguments.budgets)
+                kernels = {
+                    kernel: cost
+                    for kernel, cost in known.kernels.items()
+                    if not fnmatches(kernel, arguments.again)
+                }
+                known = known.model_copy(update={"kernels": kernels})
                 new = [step for step in runs.steps if step[1] not in known.kernels]
                 called = {model: runs.recorded[model] for model, *_ in new}
                 own = {**recorded[board.cpu], **called}
@@ -349,6 +364,10 @@ def main() -> None:
         "weights of int16"
     )
     write_tables(CostTable(provenance=provenance, cores=cores), recorded)
+
+
+def fnmatches(name: str, patterns: Sequence[str]) -> bool:
+    return any(map(partial(fnmatch, name), patterns))
 
 
 def wide_only(named: Mapping[str, V]) -> dict[str, V]:

@@ -5,6 +5,7 @@ Their weights are random: cycles do not depend on them.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import torch
@@ -15,6 +16,8 @@ NAMES = (
     *("plain", "wide_windows", "separable", "separable_5x5", "strided", "flat"),
     *("several_filters", "more_filters", "grouped", "wide_groups"),
     *("short", "short_windows", "short_narrow", "long_sums", "mixed", "nibbles", "many_nibbles"),
+    *("vectors", "short_vectors", "long_vectors", "nibble_vectors", "rows", "short_rows"),
+    *("nibble_rows", "fine", "short_lstm", "short_gru", "short_attention", "changing"),
 )
 
 Made = tuple[nn.Module, Tensor, list[Tensor]]
@@ -131,6 +134,98 @@ def many_nibbles() -> SimpleNamespace:
     return _of_types(module, (16, 10, 10), {"*": "4w8a"})
 
 
+def vectors() -> SimpleNamespace:
+    return _linear("8w8a")
+
+
+def short_vectors() -> SimpleNamespace:
+    return _linear("8w16a")
+
+
+def long_vectors() -> SimpleNamespace:
+    """Linear layers of so many columns that their sums may leave 32 bits."""
+    torch.manual_seed(0)
+    sizes = 700, 32, 12, 1100, 24
+    return _of_types(_chain(sizes), (700,), {"*": "8w16a"})
+
+
+def nibble_vectors() -> SimpleNamespace:
+    return _linear("4w8a")
+
+
+def rows() -> SimpleNamespace:
+    return _linear("8w8a", 9)
+
+
+def short_rows() -> SimpleNamespace:
+    return _linear("8w16a", 9)
+
+
+def nibble_rows() -> SimpleNamespace:
+    return _linear("4w8a", 9)
+
+
+def fine() -> SimpleNamespace:
+    """Weights of 16 bits, too."""
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(2, 12, 3), *_convolution(12, 16, 1), nn.MaxPool2d(2))
+    module.extend([*_convolution(16, 8, 3, 2), nn.Flatten(), nn.Linear(72, 40), nn.Linear(40, 6)])
+    return _of_types(module, (2, 12, 12), {"*": "16w16a"})
+
+
+def short_lstm() -> SimpleNamespace:
+    torch.manual_seed(0)
+    layers = nn.LSTM(20, 32, 2, batch_first=True), nn.LSTM(32, 12, batch_first=True)
+    return _of_types(_Steps(*layers, nn.Linear(12, 6)), (11, 20), {"*": "8w16a"})
+
+
+def short_gru() -> SimpleNamespace:
+    torch.manual_seed(0)
+    layers = nn.GRU(20, 32, 2, batch_first=True), nn.GRU(32, 12, batch_first=True)
+    return _of_types(_Steps(*layers, nn.Linear(12, 6)), (11, 20), {"*": "8w16a"})
+
+
+def short_attention() -> SimpleNamespace:
+    torch.manual_seed(0)
+    return _of_types(nn.Sequential(_Attention(24), _Attention(24)), (14, 24), {"*": "8w16a"})
+
+
+def changing() -> SimpleNamespace:
+    """Images and vectors that change between int8 and int16."""
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(2, 8, 3), *_convolution(8, 24, 1), *_convolution(24, 8, 1))
+    module.extend([*_convolution(8, 12, 3, 2), nn.Flatten(), nn.Linear(432, 40), nn.Linear(40, 90)])
+    module.extend([nn.Linear(90, 30), nn.Linear(30, 9)])
+    return _of_types(module, (2, 12, 12), dict.fromkeys(("2", "6", "9", "11"), "8w16a"))
+
+
+class _Steps(nn.Module):
+    """Recurrent layers one after the other, and a linear one for each step."""
+
+    def __init__(self, *layers: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        *recurrent, last = self.layers
+        for layer in recurrent:
+            x = layer(x)[0]
+        return last(x)
+
+
+class _Attention(nn.Module):
+    """A head of attention whose result is normalised."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(size, size) for _ in range(3))
+        self.norm = nn.LayerNorm(size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        weights = self.query(x) @ self.key(x).transpose(1, 2) / x.shape[-1] ** 0.5
+        return self.norm(x + weights.softmax(-1) @ self.value(x))
+
+
 class _Short(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -144,6 +239,17 @@ class _Short(nn.Module):
         x = nn.functional.max_pool2d(self.wide(self.point(self.depthwise(x) + x)), 2)
         x = nn.functional.avg_pool2d(x, 4).flatten(1)
         return self.last(torch.sigmoid(self.gate(x)) * x)
+
+
+def _linear(precision: str, rows: int | None = None) -> SimpleNamespace:
+    """Linear layers of many sizes, for a vector or for rows."""
+    torch.manual_seed(0)
+    shape = (40,) if rows is None else (rows, 40)
+    return _of_types(_chain((40, 96, 64, 10, 200, 30, 128, 17)), shape, {"*": precision})
+
+
+def _chain(sizes: tuple[int, ...]) -> nn.Sequential:
+    return nn.Sequential(*(nn.Linear(*pair) for pair in pairwise(sizes)))
 
 
 def _of_types(

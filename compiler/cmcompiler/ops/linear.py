@@ -66,7 +66,7 @@ class LinearArguments(Arguments):
 class LinearArguments16(LinearArguments):
     """Rows of int16 features; depth and columns are bytes."""
 
-    family = "conv2d_s16"
+    family = "linear_s16"
 
     def division(self, rows: int, units: int = 1) -> Work:
         return Work(portions=1, columns=self.columns // 2)
@@ -165,6 +165,7 @@ class Linear(RequantizedOp):
             ):
                 kernel, microkernel = "linear_vector_long", long_rows.LONG_GEMV
                 workspace = long_rows.workspace(columns)
+        family = kernel if filters.is_narrow else form.family
         arguments = form(
             Address(inputs[0]),
             Address(outputs[0]),
@@ -181,7 +182,7 @@ class Linear(RequantizedOp):
                 arguments.words(),
                 microkernel=microkernel,
                 form=form,
-                family=form.family + packing.width_suffix(filters, isa, self.wide),
+                family=family + packing.width_suffix(filters, isa, self.wide),
             )
         ]
 

@@ -194,7 +194,7 @@ class PixelArguments(ProductArguments):
 class PixelArguments16(PixelArguments):
     """Pixels of int16; all sizes are bytes."""
 
-    family = "conv2d_s16"
+    family = "pixel_conv2d_s16"
     channel_bytes = 2
 
 
@@ -293,6 +293,6 @@ class ImplicitArguments(ProductArguments):
 class ImplicitArguments16(ImplicitArguments):
     """Windows of int16; all sizes are bytes."""
 
-    family = "conv2d_s16"
+    family = "implicit_conv2d_s16"
     channel_bytes = 2
     windows = PACKED_SHORT_ROWS
