@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import TypeAlias
 
+from cmbuild.display.decibels import Decibels
+from cmbuild.display.mixture import MixResult
 from cmbuild.display.tables import HtmlTable
 from cmcompiler.frontend.sample_origin import SampleOrigin
 
 Share: TypeAlias = float
 """From 0 to 1."""
-
-
-class _NumberOrNull:
-    """Tells pydantic the schema, which is not imported for it: requests have results, too."""
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {"type": ["number", "null"]}
-
-
-Decibels: TypeAlias = Annotated[float, _NumberOrNull()]
-"""May be infinite, which is null in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +235,7 @@ class EvalResult(HtmlTable):
         inputs, detail, sequence: which these are, as of Fidelity.
         layers: the most sensitive first; empty if not asked for.
         faithfulness: of every layer of the program; None on a data set.
+        mix: how the precision of modules was chosen; None if it was not, by need.
     """
 
     COLUMNS = ("form", "accuracy", "snr_db", "agreement")
@@ -258,6 +250,7 @@ class EvalResult(HtmlTable):
     layers: tuple[LayerCost, ...]
     warnings: tuple[str, ...]
     faithfulness: Faithfulness | None = None
+    mix: MixResult | None = None
 
     def rows(self) -> tuple[EvalRow, ...]:
         return self.forms

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.boards.memory import RegionUse
+from cmbuild.display.mixture import MixResult
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.job import ExportRecord
@@ -287,11 +288,13 @@ class ExportResult:
 
     Attributes:
         program: the `.pte`; the record and the samples lie beside it.
+        mix: as in RunResult.
     """
 
     record: ExportRecord
     program: Path
     samples: Path
+    mix: MixResult | None = None
 
     @property
     def weights(self) -> WeightsResult:

@@ -17,7 +17,7 @@ from cmbuild.benchmark.matrix import parse_board
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.display.tables import ResultTable
 from cmbuild.errors import UsageError
-from cmbuild.mixing.settling import settled
+from cmbuild.mixing.settling import board_like, settled, settled_package
 from cmbuild.outputs.delivery import check_delivery, deliver
 from cmbuild.pipeline.callback import Callback, Progress
 from cmbuild.pipeline.evaluation import EvalRequest, failure_of
@@ -25,8 +25,8 @@ from cmbuild.pipeline.evaluation import evaluate as compare_forms
 from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.naming import package_folder
 from cmbuild.pipeline.options import checked, compose
-from cmbuild.pipeline.pipeline import build_folder
-from cmbuild.pipeline.request import BuildRequest, PackageRequest, RunRequest
+from cmbuild.pipeline.pipeline import UNNAMED, build_folder
+from cmbuild.pipeline.request import BoardChoice, BuildRequest, PackageRequest, RunRequest
 from cmbuild.pipeline.results import BuildResult, PackageResult, RunResult
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from cmbuild.api.options import BuildOptions, EvaluateOptions, PackageOptions, RunOptions
+    from cmbuild.mixing.trials import Perform
 
 
 @own_errors
@@ -114,7 +115,7 @@ def build(
         request = _settled(session, request, jobs)
         runner = session.pipeline.runner(request)
         perform(session, [runner], [folder], jobs)
-    return BuildResult.of(runner, request.mix)
+    return BuildResult.of(runner, request.source.mix)
 
 
 @own_errors
@@ -139,6 +140,7 @@ def package(
     request = compose(PackageRequest, model=model, output_dir=output_dir, **options)
     folder = package_folder(request)
     with _session(folder / "logs", progress) as session:
+        request = settled_package(request, session.pipeline, _performer(session, jobs))
         stage = session.pipeline.package(request)
         perform(session, [stage], [folder], jobs)
         if session.failures.first is not None:
@@ -193,6 +195,7 @@ def evaluate(
             options["samples"] = None
         wanted = compose(DataRequest, model=model, board=board, data=data, until=share, **options)
         with _session(build_folder(wanted.build) / "logs", progress) as session:
+            wanted = replace(wanted, source=_settled(session, wanted.build, jobs).source)
             evaluation = evaluate_data(session, wanted, cluster)
         return evaluation
     if until is not None or cluster.is_chosen:
@@ -201,6 +204,13 @@ def evaluate(
     if sensitivity:
         request = replace(request, source=replace(request.source, sensitivity=True))
     with _session(request.folder / "logs", progress) as session:
+        place = BoardChoice(
+            board=request.board or board_like(UNNAMED),
+            isa=request.isa,
+            toolchain=request.toolchain,
+        )
+        build = BuildRequest(place=place, source=request.source, build_dir=request.build_dir)
+        request = replace(request, source=_settled(session, build, jobs).source)
 
         def work(stages: Sequence[Stage], folders: Sequence[Path]) -> None:
             perform(session, stages, folders, jobs)
@@ -233,7 +243,7 @@ def fit(
         ram_curve: set `curve` of the results, for named boards and without workers.
         export: export models not yet exported; otherwise `need` of their results is None.
         workers, scheduler: as of `sweep`.
-        options: `io`, `feed`, `weights_as`.
+        options: `io`, `feed`, `weights_as`, and needs, as `snr=35`.
 
     Raises:
         UsageError: an unknown model or board.
@@ -250,8 +260,9 @@ def fit(
         [compose(BuildRequest, model=model, board=place.name, **given) for place in places]
         for model in names("models", models)
     ]
-    requests = [request for each in per_model for request in each]
     with _session(CacheFolder.LOGS.path, progress) as session:
+        per_model = [[_settled(session, each, 1) for each in row] for row in per_model]
+        requests = [request for row in per_model for request in row]
         if choice.is_chosen:
             cells = fit_on_workers(
                 session, per_model, places, choice, export=export, remedied=False
@@ -334,13 +345,16 @@ def _distributed(
 
 def _settled(session: Session, request: BuildRequest, jobs: int) -> BuildRequest:
     """The request with the precision that its needs choose."""
+    return settled(request, session.pipeline, _performer(session, jobs))
 
+
+def _performer(session: Session, jobs: int) -> Perform:
     def work(stages: Sequence[Stage]) -> None:
         perform(session, stages, [], jobs)
         if session.failures.first is not None:
             raise session.failures.first
 
-    return settled(request, session.pipeline, work)
+    return work
 
 
 @contextmanager

@@ -26,6 +26,9 @@ class BuildOptions(TypedDict, total=False):
     keep_state: bool
     intermediates: PathLike | None
     force: bool
+    snr: float | None
+    accuracy_drop: str | None
+    flash_budget: str | None
     precision: Sequence[tuple[str, str]]
     weight_type: str | None
     method: str
@@ -37,9 +40,6 @@ class BuildOptions(TypedDict, total=False):
     hot: Literal["auto", "code", "off"]
     executor: Literal["static", "executorch"]
     executorch_root: PathLike | None
-    snr: float | None
-    accuracy_drop: str | None
-    flash_budget: str | None
     build_dir: PathLike
 
 
@@ -75,6 +75,9 @@ class PackageOptions(TypedDict, total=False):
     keep_state: bool
     intermediates: PathLike | None
     force: bool
+    snr: float | None
+    accuracy_drop: str | None
+    flash_budget: str | None
     precision: Sequence[tuple[str, str]]
     weight_type: str | None
     form: Literal["source", "arduino", "platformio", "zephyr", "mlperf-tiny"]
@@ -109,6 +112,9 @@ class EvaluateOptions(TypedDict, total=False):
     keep_state: bool
     intermediates: PathLike | None
     force: bool
+    snr: float | None
+    accuracy_drop: str | None
+    flash_budget: str | None
     precision: Sequence[tuple[str, str]]
     weight_type: str | None
     isa: str | None

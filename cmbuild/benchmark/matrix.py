@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
 from cmbuild.errors import CmbuildError, Failed, UnknownName, UsageError
 from cmbuild.launchers.registry import launchers_of
+from cmbuild.pipeline.needs import Needs
 from cmbuild.pipeline.options import compose
 from cmbuild.pipeline.request import EXECUTORS, NARROW, SIMULATOR, WEIGHTS, WIDE, RunRequest
 from cmbuild.pipeline.results import RunResult
@@ -145,6 +146,7 @@ def requests(
     feed: str | None = None,
     ram_budget: str | None = None,
     max_float: str | None = None,
+    needs: Needs | None = None,
     on: str = SIMULATOR,
 ) -> list[RunRequest]:
     """One for each model on each board, built by each toolchain, run by each executor, with each
@@ -156,6 +158,7 @@ def requests(
         toolchains: names, separated by commas; each board's own if None.
         weights: of request.WEIGHTS, separated by commas; the first if None.
         io, feed, ram_budget: of the static executor: see cmbuild.pipeline.request.
+        needs: by which precision is chosen, of programs that are exported.
         max_float: see cmbuild.pipeline.request.Limits.
         on: see RunRequest.
 
@@ -190,6 +193,7 @@ def requests(
                 feed=feed if executor == EXECUTORS[0] else None,
                 ram_budget=ram_budget if executor == EXECUTORS[0] else None,
                 max_float=max_float,
+                **({} if needs is None else asdict(needs)),
                 on=on,
             )
         )

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
+from cmbuild.errors import CmbuildError
 from cmbuild.mixing.failure import NeedsNotMet
-from cmbuild.mixing.settling import settled
-from cmbuild.pipeline.request import BuildRequest
+from cmbuild.mixing.settling import settled, settled_package
+from cmbuild.pipeline.failures import explain
+from cmbuild.pipeline.needs import Needs
+from cmbuild.pipeline.request import (
+    BoardChoice,
+    BuildRequest,
+    ModelChoice,
+    PackageRequest,
+    RunRequest,
+)
 from cmbuild.pipeline.session import Session
+from cmbuild.pipeline.stages.simulate import SimulateStage
 from cmbuild.pipeline.stages.stage import Stage
 from cmbuild.report.choice import reporter
 from cmbuild.tasks.graph import results_of
 from cmbuild.tasks.run import run
+from cmcompiler.errors import CompilerError
+
+R = TypeVar("R")
 
 
 class VerbSession(Session):
@@ -51,8 +66,42 @@ class VerbSession(Session):
 
     def settled(self, request: BuildRequest) -> BuildRequest:
         """A request with the precision that its needs choose; raises as there."""
+        return self._showing(lambda: settled(request, self.pipeline, self.make))
+
+    def settled_package(self, request: PackageRequest) -> PackageRequest:
+        """The same of a package."""
+        return self._showing(lambda: settled_package(request, self.pipeline, self.make))
+
+    def settled_source(
+        self, source: ModelChoice, place: BoardChoice, build_dir: Path
+    ) -> ModelChoice:
+        """The same of a model that is not built."""
+        return self.settled(BuildRequest(place=place, source=source, build_dir=build_dir)).source
+
+    def simulated(self, request: RunRequest) -> SimulateStage:
+        """The stage of a run in the precision that its needs choose, if others go on; if nothing
+        meets them, of one that has failed so.
+        """
         try:
-            return settled(request, self.pipeline, self.make)
+            build = settled(request.build, self.pipeline, self._make_all)
+        except (CmbuildError, CompilerError) as error:
+            build = self.pipeline.resolved(request.build)
+            plain = replace(build, source=replace(build.source, needs=Needs()))
+            stage = self.pipeline.simulate(replace(request, build=plain))
+            self.failures.add(explain(error), stage)
+            return stage
+        return self.pipeline.simulate(replace(request, build=build))
+
+    def _make_all(self, stages: Sequence[Stage]) -> None:
+        """As `make`, and raises the first failure of these stages, even if others would go on."""
+        self.make(stages)
+        for stage in stages:
+            if (failure := self.failures.of(stage)) is not None:
+                raise failure
+
+    def _showing(self, settle: Callable[[], R]) -> R:
+        try:
+            return settle()
         except NeedsNotMet as error:
             self.show(error.result)
             raise

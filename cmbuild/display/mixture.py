@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cmbuild.accuracy import Decibels
+from cmbuild.display.decibels import Decibels
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -90,12 +90,13 @@ def evaluate(pipeline: Pipeline, request: EvalRequest, perform: Perform) -> Eval
     perform([measured], [request.folder])
     if measured.real_outputs is None:
         raise UsageError(message=f"{request.source.model} has no float outputs to compare")
+    mix = request.source.mix
     if board is None:
-        return compared(measured, None, None)
+        return replace(compared(measured, None, None), mix=mix)
     run_request = request.run(samples or min(_MOST, len(measured.samples)))
     run = pipeline.simulate(run_request)
     perform([run], [build_folder(run_request.build)])
-    return compared(run.reference, board, run.outputs)
+    return replace(compared(run.reference, board, run.outputs), mix=mix)
 
 
 def failure_of(result: EvalResult, request: EvalRequest) -> Failed | None:

@@ -9,15 +9,17 @@ from typing import TypeVar
 
 from cmbuild.cache.folders import below, slug
 from cmbuild.errors import UnknownName, UsageError
+from cmbuild.pipeline.needs import Needs
 from cmbuild.pipeline.request import (
     IO,
     Boundary,
     BuildRequest,
     ModelChoice,
     PackageRequest,
+    Planning,
     RunRequest,
 )
-from cmbuild.projects.project import Project
+from cmbuild.projects.project import Project, ProjectModel
 from cmcompiler import zoo
 from cmcompiler.importer.suffixes import MODELS, TFLITE
 from cmcompiler.target import Target
@@ -71,6 +73,7 @@ class Names:
                 calibration=source.calibration or model.calibration,
                 activations=source.activations or model.activations,
                 precision=model.precision,
+                needs=_needed(source, model),
             )
         except UsageError as error:
             raise UsageError(message=f"model {name}: {error.message}", hint=error.hint) from error
@@ -81,14 +84,34 @@ class Names:
         own_io, own_feed = (None, None) if model is None else (model.io, model.feed)
         return replace(boundary, io=boundary.io or own_io or IO[0], feed=boundary.feed or own_feed)
 
+    def planned(self, source: ModelChoice, planning: Planning) -> Planning:
+        """How the plan is made: as requested, else as the project says."""
+        model = self._project.models.get(source.name)
+        own = None if model is None else model.ram_budget
+        return replace(planning, ram_budget=planning.ram_budget or own)
+
     def resolved(self, request: R) -> R:
         """A request with its model found; raises like `chosen`."""
         source = self.chosen(request.source)
-        return replace(request, source=source, boundary=self.bounded(source, request.boundary))
+        return replace(
+            request,
+            source=source,
+            boundary=self.bounded(source, request.boundary),
+            planning=self.planned(source, request.planning),
+        )
 
     def resolved_run(self, request: RunRequest) -> RunRequest:
         """As `resolved`."""
         return replace(request, build=self.resolved(request.build))
+
+
+def _needed(source: ModelChoice, model: ProjectModel) -> Needs:
+    """The needs of a request, else those of the project unless the request names types."""
+    if source.needs.options:
+        return source.needs
+    if source.activations or source.weight_type or source.portable:
+        return Needs()
+    return model.needs
 
 
 def check_state(source: ModelChoice) -> None:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from cmbuild.pipeline.stages.package import PackageStage
 
 
-_CPU = "cortex-m55"
+UNNAMED = "cortex-m55"
 """Target core of programs for no board."""
 
 
@@ -63,7 +63,7 @@ class NeedsDsp(UsageError):
 
 
 class NotSettled(UsageError):
-    template = "{options} is for one model on one board: run, build, flash, explain and debug"
+    template = "{options} chooses the precision of {model}, which goes without --workers and doit"
     hint = "choose first: `cmbuild build` shows the precision to keep in cmbuild.toml"
 
 
@@ -111,6 +111,10 @@ class Pipeline:
         """A model with its file and options, where the project has it; raises as `export`."""
         return self._names.chosen(source)
 
+    def resolved(self, request: BuildRequest) -> BuildRequest:
+        """A request with all that the project says of its model; raises as `export`."""
+        return self._names.resolved(request)
+
     def board(self, name: str) -> Board:
         """Raises UsageError or BrokenFile: an unknown board, or an invalid one."""
         return self._board(name)
@@ -121,6 +125,8 @@ class Pipeline:
             UsageError, CompilerError: an unknown model or target, or a missing file.
         """
         source = self._names.chosen(source)
+        if source.needs.options:
+            raise NotSettled(options=" and ".join(source.needs.options), model=source.name)
         key = source.name, self._job(source, target)
         if key not in self._exports:
             check_source(source.model)
@@ -162,8 +168,6 @@ class Pipeline:
                 missing file.
             BrokenFile: a descriptor is not valid.
         """
-        if request.needs.options:
-            raise NotSettled(options=" and ".join(request.needs.options))
         request = self._names.resolved(request)
         place = request.place
         board = self._board(place.board)
@@ -239,7 +243,7 @@ class Pipeline:
         if source.is_program:
             return ()
         source, batch = self._names.chosen(source), Batch(self.context)
-        jobs = (self._job(source, target) for target in dict.fromkeys((cpu, _CPU)))
+        jobs = (self._job(source, target) for target in dict.fromkeys((cpu, UNNAMED)))
         return [
             self._exported(source, job.model_copy(update={"sensitivity": True}), batch)
             for job in jobs
@@ -278,7 +282,7 @@ class Pipeline:
             samples: how many, or `all`; as many as take some seconds if None.
         """
         source = self._names.chosen(source)
-        cpu = _CPU if board is None else self._board(board).cpu
+        cpu = UNNAMED if board is None else self._board(board).cpu
         target = Target.parse(cpu)
         program = self._source(source, Boundary(), target.cpu)
         plan = PlanStage(program, None, target.isa, folder)

@@ -61,6 +61,8 @@ class ModelChoice:
         precision: of its modules, as the project says, by patterns of their paths.
         weight_type: int8 or int4, if `weights` ends with it.
         data: labelled samples that accuracy is measured on, if the project names some.
+        needs: for which the precision of its modules is to be chosen.
+        mix: how it was chosen.
         sensitivity: its export measures what quantising each operator costs.
         parts: its export measures what each rounding of its parts costs.
     """
@@ -90,12 +92,14 @@ class ModelChoice:
         "Write each stage of export and plan as text.", is_output=True, metavar="DIR"
     )
     force: bool = option(FORCE, False)
+    needs: Needs = field(default_factory=Needs)
     label: str | None = None
     data: Path | None = None
     precision: tuple[tuple[str, str], ...] = ()
     weight_type: str | None = None
     sensitivity: bool = field(default=False, metadata=INNER)
     parts: bool = field(default=False, metadata=INNER)
+    mix: MixResult | None = field(default=None, metadata=INNER)
 
     def __post_init__(self) -> None:
         from cmcompiler.frontend.job import MAX_SEED
@@ -109,6 +113,10 @@ class ModelChoice:
                 flag = f"--{name.replace('weight_type', 'weights').replace('_', '-')}"
                 problem = f"{flag} needs a model to export; {self.model} is already a program"
                 raise UsageError(message=problem)
+        if self.is_program and self.needs.options:
+            words = " and ".join(self.needs.options)
+            problem = f"{words} chooses precision as a model is exported; {self.model} is a program"
+            raise UsageError(message=problem)
 
     @property
     def is_program(self) -> bool:
@@ -300,12 +308,7 @@ class LeastQuality:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuildRequest:
-    """Firmware for a model on a board, in a folder <model>/<place> of build_dir.
-
-    Attributes:
-        needs: for which the precision of modules is to be chosen.
-        mix: how it was chosen.
-    """
+    """Firmware for a model on a board, in a folder <model>/<place> of build_dir."""
 
     place: BoardChoice
     source: ModelChoice
@@ -313,9 +316,7 @@ class BuildRequest:
     planning: Planning = field(default_factory=Planning)
     copying: Copying = field(default_factory=Copying)
     executor: ExecutorChoice = field(default_factory=ExecutorChoice)
-    needs: Needs = field(default_factory=Needs)
     build_dir: Path = build_dir_option()
-    mix: MixResult | None = field(default=None, metadata=INNER)
 
     def __post_init__(self) -> None:
         if not self.is_static and self.source.model.endswith(TFLITE):

@@ -172,7 +172,7 @@ class RunResult(HtmlTable):
             layers=run.layers,
             memory=runner.memory(run.execution.stack, run.execution.pools),
             folder=run.folder,
-            mix=run.request.build.mix,
+            mix=run.request.build.source.mix,
             artifacts={
                 **runner.artifacts,
                 "outputs": run.outputs[0].parent if run.outputs else run.made,
@@ -236,6 +236,7 @@ class PackageResult(HtmlTable):
         samples: test vectors.
         footprint: what it takes of a device.
         folder: of the package, where the user will look for it.
+        mix: as in RunResult.
     """
 
     COLUMNS = ("model", "target", "isa", "samples", "constant_bytes", "arena_bytes", "folder")
@@ -254,6 +255,7 @@ class PackageResult(HtmlTable):
     arena_bytes: int
     footprint: Footprint
     folder: Path
+    mix: MixResult | None = None
 
     @classmethod
     def of(cls, plan: PlanStage, manifest: Manifest, target: Target, folder: Path) -> PackageResult:

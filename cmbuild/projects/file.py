@@ -68,6 +68,15 @@ class BudgetFile(Table):
     )
 
 
+class NeedsFile(Table):
+    """[models.NAME.needs]: for which the precision of each module is chosen."""
+
+    snr: Decibels | None = Field(None, description="As --snr: dB of every output.")
+    accuracy_drop: Share | None = Field(None, description="As --accuracy-drop: of samples.")
+    flash_budget: Bytes | None = Field(None, description="As --flash-budget: weights and code.")
+    ram_budget: Bytes | None = Field(None, description="As --ram-budget: the arena.")
+
+
 class ModelFile(Table):
     """[models.NAME]: a model and how it is exported; paths are relative to the file."""
 
@@ -81,6 +90,7 @@ class ModelFile(Table):
         default_factory=dict,
         description="Of modules by patterns of their paths; the last that matches counts.",
     )
+    needs: NeedsFile | None = Field(None, description="Choose the precision of modules by these.")
     data: Text | None = Field(None, description="Labelled .npz that accuracy is measured on.")
     seed: int = Field(0, ge=0, description="For random weights, training and inputs.")
     io: Literal["program", "int8", "uint8", "int16"] | None = Field(None, description="As --io.")

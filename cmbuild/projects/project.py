@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cmbuild.errors import UsageError
 from cmbuild.paths import PROJECT, PYPROJECT, in_pyproject, project_root
+from cmbuild.pipeline.needs import Needs
 from cmbuild.projects.file import BudgetFile, ModelFile, ProjectFile
 from cmbuild.strictfile import BrokenFile, Inconsistent, broken, read
 from cmcompiler import zoo
@@ -42,7 +43,9 @@ class ProjectModel:
         source: of the zoo, or a path that holds from anywhere.
         weights, calibration, data: likewise.
         activations, precision: of its export, unless the user says otherwise.
-        io, feed: of its boundary, unless the user says otherwise.
+        needs: for which precision is chosen, unless the user names others, or types.
+        ram_budget: of its plan, unless the user says otherwise.
+        io, feed: of its boundary, likewise.
         budgets: by board.
     """
 
@@ -53,6 +56,8 @@ class ProjectModel:
     data: Path | None = None
     activations: str | None = None
     precision: tuple[tuple[str, str], ...] = ()
+    needs: Needs = field(default_factory=Needs)
+    ram_budget: str | None = None
     seed: int = 0
     io: str | None = None
     feed: str | None = None
@@ -187,9 +192,32 @@ def _model(folder: Path, name: str, file: ModelFile) -> ProjectModel:
         feed=file.feed,
         activations=file.activations,
         precision=tuple(file.precision.items()),
+        needs=_needs(name, file),
+        ram_budget=None if file.needs is None else _text(file.needs.ram_budget),
         budgets=file.budget,
         **places,
     )
+
+
+def _needs(name: str, file: ModelFile) -> Needs:
+    given = file.needs
+    if given is None:
+        return Needs()
+    drop = given.accuracy_drop
+    needs = Needs(
+        snr=given.snr,
+        accuracy_drop=None if drop is None else f"{100 * drop:g}%",
+        flash_budget=_text(given.flash_budget),
+    )
+    for key in ("activations", "precision"):
+        if needs.options and getattr(file, key):
+            problem = f"needs choose the precision of {name}, and go without {key}"
+            raise Inconsistent(("models", name, key), problem)
+    return needs
+
+
+def _text(count: int | None) -> str | None:
+    return None if count is None else str(count)
 
 
 def _default(folder: Path, file: ProjectFile) -> str | None:

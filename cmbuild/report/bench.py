@@ -10,9 +10,11 @@ from rich.text import Text
 
 from cmbuild.benchmark.matrix import BenchCell
 from cmbuild.benchmark.upstream import measurements
+from cmbuild.display.mixture import MixResult
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report import text
 from cmbuild.report.documents import Document, StepDocument
+from cmbuild.report.mix import kept
 from cmbuild.report.screen import BAD, FAINT, GOOD
 from cmbuild.results import MemoryUse
 from cmbuild.text import count, size
@@ -60,6 +62,7 @@ class CellDocument(Document):
     cycles_with_flash: int | None
     milliseconds: float | None
     memory: MemoryUse | None
+    mix: MixResult | None
     upstream: UpstreamDocument | None
     ratio: float | None
 
@@ -78,6 +81,7 @@ class CellDocument(Document):
                 "macs": run.macs,
                 "provenance": run.instructions.provenance,
                 "memory": run.memory,
+                "mix": run.mix,
             }
             if run.cycles is not None and not cell.is_measured:
                 fields["cycles_error_percent"] = run.cycles.error_percent
@@ -108,6 +112,8 @@ class BenchReport:
             for cell in cells:
                 name = self._name(cell)
                 lines += _rows(cell, self._base(cell), name, self._gains_cycles, widths)
+                if cell.result is not None and cell.result.mix is not None:
+                    lines.append(Text(text.indented(kept(cell.result.mix), 4)))
         return Text("\n").join([*lines, Text(), *map(Text, self._legend())])
 
     def document(self, steps: Sequence[StepOutcome]) -> BenchDocument:

@@ -14,6 +14,7 @@ from cmbuild.report import text
 from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.faithfulness import verdict_lines
 from cmbuild.report.fidelity import basis_text, decibels, noise, worst_element
+from cmbuild.report.mix import mix_lines
 from cmbuild.text import percent, plural, rate
 
 _LAYERS = 12  # rows of the table of layers
@@ -40,6 +41,8 @@ class EvalReport:
         samples = plural(result.samples, "sample") + (f" ({basis})" if basis else "")
         title = f"  {result.model} on {samples}{device}"
         lines = [Text(title), Text(), *map(Text, _forms(result.forms, result.samples))]
+        if result.mix is not None:
+            lines += [Text(), *map(Text, mix_lines(result.mix))]
         if result.faithfulness is not None:
             lines += [Text(), *verdict_lines(result.faithfulness)]
         if result.warnings:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from rich.text import Text
 
+from cmbuild.display.mixture import MixResult
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import ResultDocument, StepDocument
 from cmbuild.report.floats import lacking_lines
+from cmbuild.report.mix import mix_lines
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
 from cmbuild.results import ExportResult, WeightsResult
@@ -39,6 +41,7 @@ class ExportDocument(ResultDocument):
     versions: dict[str, str]
     steps: tuple[StepDocument, ...]
     artifacts: dict[str, str]
+    mix: MixResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,14 @@ class ExportReport:
         if more := len(record.float_operators) - _FLOATS:
             lines += [Text(entry("", f"and {more} more"))] if more > 0 else []
         lines += map(Text, lacking_lines(record.lacking))
+        if self.result.mix is not None:
+            lines += map(Text, mix_lines(self.result.mix))
         lines.append(Text(entry("program", f"{program}, {size(program.stat().st_size)}")))
         return Text("\n").join(lines)
 
     def document(self, steps: Sequence[StepOutcome]) -> ExportDocument:
         result = self.result
         artifacts = {"program": str(result.program), "samples": str(result.samples)}
-        return ExportDocument.of(result.record, steps, weights=result.weights, artifacts=artifacts)
+        return ExportDocument.of(
+            result.record, steps, weights=result.weights, artifacts=artifacts, mix=result.mix
+        )

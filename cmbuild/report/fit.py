@@ -13,6 +13,7 @@ from cmbuild.cycles.counter import core_title
 from cmbuild.pipeline.events import StepOutcome
 from cmbuild.report.documents import Document
 from cmbuild.report.fit_summary import MARKS, by_model
+from cmbuild.report.mix import mix_lines
 from cmbuild.report.text import SCREEN, indented, short_table, table
 from cmbuild.sizing.estimate import Basis
 from cmbuild.sizing.fits import Cell
@@ -75,6 +76,9 @@ class FitReport:
         for cell in known:
             if cell.curve is not None:
                 yield f"\n{_curve(cell, cell.curve)}"
+        for cell in known:
+            if cell.mix is not None:
+                yield "\n".join(["", *mix_lines(cell.mix)])
         bases = {cell.need.code.basis for cell in known if cell.need is not None}
         estimated = [f"{MARKS[basis]} {told}" for basis, told in _BASIS.items() if basis in bases]
         if estimated:

@@ -63,8 +63,13 @@ def mix_lines(result: MixResult) -> Iterator[str]:
         left = len(result.parts) - len(shown)
         yield indented(f"and {plural(left, 'layer')} more: --json has all", 2)
     yield ""
+    yield entry("keep", f"{kept(result)} in cmbuild.toml")
+
+
+def kept(result: MixResult) -> str:
+    """The line of cmbuild.toml that has the same precision: `precision = {"*" = "8w16a"}`."""
     pairs = ", ".join(f'"{path}" = "{kind}"' for path, kind in result.precision.items())
-    yield entry("keep", f"precision = {{{pairs}}} in cmbuild.toml")
+    return f"precision = {{{pairs}}}"
 
 
 def _shown(parts: Sequence[MixedPart]) -> list[MixedPart]:

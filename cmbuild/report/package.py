@@ -12,6 +12,7 @@ from cmbuild.pipeline.events import StepOutcome
 from cmbuild.pipeline.results import PackageResult
 from cmbuild.report.documents import ResultDocument, document_of
 from cmbuild.report.floats import float_lines
+from cmbuild.report.mix import mix_lines
 from cmbuild.report.screen import port_lines, shown
 from cmbuild.report.text import entry
 from cmbuild.report.weights import weights_lines
@@ -33,6 +34,7 @@ class PackageReport:
         lines = [
             *weights_lines(result.weights),
             *float_lines(result.float, result.has_fpu),
+            *(map(Text, mix_lines(result.mix)) if result.mix is not None else ()),
             *map(Text, port_lines(result.inputs, result.outputs)),
             *map(Text, _footprint_lines(result.footprint)),
             Text(entry("vectors", plural(result.samples, "sample"))),

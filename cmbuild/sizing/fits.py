@@ -14,6 +14,7 @@ from cmbuild.boards.registry import board_folders
 from cmbuild.cache.fingerprint import Value, fingerprint
 from cmbuild.cache.folders import CacheFolder, slug
 from cmbuild.catalog import find_board
+from cmbuild.display.mixture import MixResult
 from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
 from cmbuild.firmware.remedies import Attempt, Choice, advice, attempts
@@ -45,6 +46,7 @@ from cmbuild.sizing.results import (
     WideResult,
 )
 from cmbuild.sizing.sections import known_code
+from cmcompiler.frontend.precision import Pattern
 from cmcompiler.isa import Isa
 from cmcompiler.target import BEST_ISA, Target
 
@@ -56,6 +58,9 @@ T = TypeVar("T")
 _SIZE = TypeAdapter(ProgramSize)
 _LINKED = TypeAdapter(Linked)
 _CURVE = TypeAdapter(CurveSizes)
+
+_Key = tuple[str, tuple[Pattern, ...], Isa, Boundary, Planning]
+"""Model, precision of its modules, and how it is planned."""
 
 _VERSION = 7  # version of the `fits` entries in the cache
 
@@ -78,6 +83,7 @@ class Cell:
         need: None if there is no program of the model.
         tried: remedies, for one that does not fit.
         accuracy: of the export, if it has labelled samples.
+        mix: how the precision of modules was chosen; None if it was not, by need.
         narrow: the same with weights of int8, if those of `need` are of int16.
         curve: RAM against cycles, if requested.
     """
@@ -87,6 +93,7 @@ class Cell:
     need: Need | None
     tried: tuple[Attempt, ...] = ()
     accuracy: ExportedAccuracy | None = None
+    mix: MixResult | None = None
     narrow: Need | None = None
     curve: RamCurveResult | None = None
 
@@ -113,6 +120,7 @@ class Cell:
             accuracy=self.accuracy,
             wide=self.wide,
             curve=self.curve,
+            mix=self.mix,
         )
 
     @property
@@ -219,7 +227,7 @@ class Fits:
         self._pipeline = pipeline
         # Exports of a pipeline that are due are made together; these are to be looked at only.
         self._looking = pipeline.apart()
-        self._programs: dict[tuple[str, Isa, Boundary, Planning], _Exported | None] = {}
+        self._programs: dict[_Key, _Exported | None] = {}
 
     def cell(self, request: BuildRequest) -> Cell:
         """
@@ -227,7 +235,8 @@ class Fits:
             CmbuildError, CompilerError: a model that there is not, or whose program cannot run.
         """
         runner = self._looking.runner(request)
-        key = request.source.model, runner.plan.isa, request.boundary, request.planning
+        source, isa = request.source, runner.plan.isa
+        key = source.model, source.precision, isa, request.boundary, request.planning
         if key not in self._programs:
             plan = self._with_program(runner.plan, request)
             self._programs[key] = None if plan is None else self._exported(plan)
@@ -236,7 +245,8 @@ class Fits:
             return Cell(request.source.model, runner.board, None)
         code = self._code(runner.board, runner.library, exported.size)
         needed = need(runner.board, exported.size, code)
-        cell = Cell(request.source.model, runner.board, needed, accuracy=exported.accuracy)
+        accuracy, mix = exported.accuracy, source.mix
+        cell = Cell(source.model, runner.board, needed, accuracy=accuracy, mix=mix)
         if not request.planning.wide:
             return cell
         planning = replace(request.planning, weights_as=NARROW)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cmbuild.accuracy import Share
+from cmbuild.display.mixture import MixResult
 from cmbuild.display.tables import HtmlTable
 from cmbuild.firmware.remedies import Attempt
 
@@ -127,6 +128,7 @@ class FitResult(HtmlTable):
         accuracy: None without labelled samples.
         wide: for weights of int16.
         curve: None unless requested.
+        mix: how the precision of modules was chosen; None if it was not, by need.
     """
 
     COLUMNS = ("model", "board", "fits", "need.weights", "need.code", "flash", "need.arena", "ram")
@@ -142,3 +144,4 @@ class FitResult(HtmlTable):
     accuracy: ExportedAccuracy | None = None
     wide: WideResult | None = None
     curve: RamCurveResult | None = None
+    mix: MixResult | None = None

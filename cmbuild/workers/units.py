@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cmbuild.cache.fingerprint import digest, fingerprint
 from cmbuild.errors import CmbuildError, UsageError
+from cmbuild.mixing.settling import settled
 from cmbuild.pipeline.events import WorkStep
 from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import ModelChoice, RunRequest
@@ -89,6 +90,14 @@ class RunUnit:
         folder = build_folder(request.build)
         with open_session(folder / "logs") as session:
             check_files(self.files)
+
+            def work(stages: Sequence[Stage]) -> None:
+                perform(session, stages, [])
+                if session.failures.first is not None:
+                    raise session.failures.first
+
+            build = settled(request.build, session.pipeline, work)
+            request = replace(request, build=build)
             stage = session.pipeline.simulate(request)
             perform(session, [stage], [folder])
             result = stage.result

@@ -8,6 +8,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
+from cmbuild.pipeline.needs import Needs
 from cmbuild.pipeline.request import (
     HARDWARE,
     PROBE,
@@ -56,6 +57,7 @@ board, the row gives the reason, the others continue, and the exit status is 1.
     help=f"{', '.join(WEIGHTS)}: compare them, where kernels use the DSP extension.",
 )
 @options.of(Limits)
+@options.of(Needs)
 @options.of(RunRequest, only=("on",))
 @click.option("--csv", "csv_file", type=options.FILE, metavar="FILE", help="Write a table here.")
 @click.option("--markdown", type=options.FILE, metavar="FILE", help="The same in Markdown.")
@@ -79,6 +81,9 @@ def command(
     ram_budget: str | None,
     weights_as: str | None,
     max_float: str | None,
+    snr: float | None,
+    accuracy_drop: str | None,
+    flash_budget: str | None,
     on: str,
     csv_file: Path | None,
     markdown: Path | None,
@@ -96,6 +101,7 @@ def command(
     """
     from cmbuild.benchmark import matrix
     from cmbuild.cli.session import session
+    from cmbuild.errors import UsageError
     from cmbuild.outputs.delivery import check_delivery, deliver
     from cmbuild.pipeline.pipeline import build_folder
     from cmbuild.report.bench import BenchReport
@@ -104,6 +110,10 @@ def command(
     from cmbuild.workers.choice import WorkersChoice
 
     check_delivery([csv_file, markdown, html], force)
+    needs = Needs(snr=snr, accuracy_drop=accuracy_drop, flash_budget=flash_budget)
+    cluster = WorkersChoice(workers, scheduler)
+    if needs.options and cluster.is_chosen:
+        raise UsageError(message=f"{' and '.join(needs.options)} goes without --workers")
     executors = matrix.Executors.named(executor, executorch_root)
     requests = matrix.requests(
         models,
@@ -116,6 +126,7 @@ def command(
         feed=feed,
         ram_budget=ram_budget,
         max_float=max_float,
+        needs=needs,
         on=on,
     )
     named = {
@@ -127,6 +138,9 @@ def command(
         "ram-budget": ram_budget,
         "weights-as": weights_as,
         "max-float": max_float,
+        "snr": snr,
+        "accuracy-drop": accuracy_drop,
+        "flash-budget": flash_budget,
         "on": None if on == SIMULATOR else on,
         "markdown": markdown,
     }
@@ -134,12 +148,12 @@ def command(
     chosen += [f"--executor {executor}"] if executor != "static" else []
     command_line = " ".join(["cmbuild bench", *chosen])
 
-    cluster = WorkersChoice(workers, scheduler)
     folders = [build_folder(request.build) for request in requests]
     with session(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
     ) as work:
-        runs = [work.pipeline.simulate(request) for request in requests]
+        runs = [work.simulated(request) for request in requests]
+        due = [run for run in runs if work.failures.own(run) is None]
         if cluster.is_chosen:
             from cmbuild.workers.distribution import distribute
 
@@ -148,7 +162,7 @@ def command(
                 runs[index].result, failures[runs[index]] = answer.result, answer.failure
         else:
             # The runs of one board wait for each other.
-            work.make(runs, folders, 1 if on in (HARDWARE, PROBE) else jobs)
+            work.make(due, folders, 1 if on in (HARDWARE, PROBE) else jobs)
             failures = {run: work.failures.of(run) for run in runs}
         cells = [matrix.cell(run, failures[run]) for run in runs]
         work.show(BenchReport(cells))

@@ -45,7 +45,7 @@ def command(as_json: bool, verbose: bool, jobs: int, max_float: str | None, **ch
         request = work.settled(request)
         runner = work.pipeline.runner(request)
         work.make([runner], [folder], jobs)
-        result = BuildResult.of(runner, request.mix)
+        result = BuildResult.of(runner, request.source.mix)
         work.show(result)
         if (error := excess(result.float, limits.max_float)) is not None:
             raise error

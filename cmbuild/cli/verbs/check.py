@@ -79,8 +79,9 @@ def command(
     with session(
         build_dir.absolute() / "logs", json=as_json, verbose=verbose, keep_going=True
     ) as work:
-        runs = [work.pipeline.simulate(request) for request in requests]
-        work.make(runs, folders, jobs)
+        runs = [work.simulated(request) for request in requests]
+        due = [run for run in runs if work.failures.own(run) is None]
+        work.make(due, folders, jobs)
 
         def judged() -> list[check.CheckedUnit]:
             return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,7 @@ import click
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import (
+    BoardChoice,
     BuildRequest,
     LeastQuality,
     ModelChoice,
@@ -86,13 +88,19 @@ def command(
     """
     from cmbuild.cli.session import session
     from cmbuild.errors import UsageError
+    from cmbuild.mixing.settling import board_like
     from cmbuild.pipeline.evaluation import EvalRequest, evaluate, failure_of
-    from cmbuild.pipeline.pipeline import build_folder
+    from cmbuild.pipeline.options import compose
+    from cmbuild.pipeline.pipeline import UNNAMED, build_folder
     from cmbuild.workers.choice import WorkersChoice
     from cmbuild.workers.evaluation import DataRequest, evaluate_data, parse_until
 
     places = {name: chosen.pop(name) for name in ("isa", "toolchain", "on", "build_dir")}
-    source = ModelChoice(**chosen, sensitivity=sensitivity)
+    build_dir = places["build_dir"]
+    source = replace(compose(ModelChoice, **chosen), sensitivity=sensitivity)
+    place = BoardChoice(
+        board=board or board_like(UNNAMED), isa=places["isa"], toolchain=places["toolchain"]
+    )
     cluster = WorkersChoice(workers, scheduler)
     if data is not None:
         if board is None or sensitivity or min_snr is not None:
@@ -111,6 +119,7 @@ def command(
         )
         logs = build_folder(wanted.build) / "logs"
         with session(logs, json=as_json, verbose=verbose) as work:
+            wanted = replace(wanted, source=work.settled_source(source, place, build_dir))
             work.show(evaluate_data(work, wanted, cluster))
         return work.status
     if until is not None or resume or cluster.is_chosen:
@@ -119,6 +128,7 @@ def command(
     request = EvalRequest(source=source, board=board, samples=samples, quality=quality, **places)
     with session(request.folder / "logs", json=as_json, verbose=verbose) as work:
         perform = partial(work.make, jobs=jobs)
+        request = replace(request, source=work.settled_source(source, place, build_dir))
         result = evaluate(work.pipeline, request, perform)
         work.show(result)
         if (failure := failure_of(result, request)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
-from cmbuild.pipeline.request import ModelChoice, PackageRequest, Sampling
+from cmbuild.pipeline.request import BoardChoice, ModelChoice, PackageRequest, Sampling
 
 EPILOG = """\b
 Examples:
@@ -45,19 +46,27 @@ def command(
     **chosen: Any,
 ) -> int:
     """Export MODELS with upstream's Cortex-M quantizer and passes; several share one process."""
+    from cmbuild import paths
     from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
+    from cmbuild.mixing.settling import board_like
     from cmbuild.outputs.delivery import Destination
+    from cmbuild.pipeline.options import compose
 
-    sources = [ModelChoice(model=model, **chosen) for model in models]
+    sources = [compose(ModelChoice, model=model, **chosen) for model in models]
     with session(CacheFolder.LOGS.path, json=as_json, verbose=verbose) as work:
+        if any(work.pipeline.chosen(source).needs.options for source in sources):
+            place = BoardChoice(board=board_like(target))
+            folder = paths.default_build()
+            sources = [work.settled_source(source, place, folder) for source in sources]
         exports = [work.pipeline.export(source, target) for source in sources]
         work.make(exports)
         force = bool(chosen["force"])
-        place = None if output_dir is None else Destination(output_dir, force)
+        destination = None if output_dir is None else Destination(output_dir, force)
         for export, source in zip(exports, sources, strict=True):
             texts = source.texts
             if texts is not None and len(exports) > 1:
                 texts = Destination(texts.folder / export.name, force)
-            work.show(export.deliver(place, texts))
+            result = export.deliver(destination, texts)
+            work.show(replace(result, mix=source.mix))
     return work.status

@@ -9,6 +9,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
+from cmbuild.pipeline.needs import Needs
 from cmbuild.pipeline.request import Boundary, BuildRequest, Planning
 
 EPILOG = """\b
@@ -39,6 +40,7 @@ is named; 2 usage; 3 no exported program found; 130 Ctrl-C.
 @options.boards("See `cmbuild boards`; by default all.")
 @options.of(Boundary, only=("io", "feed"))
 @options.of(Planning, only=("ram_budget", "weights_as"))
+@options.of(Needs)
 @click.option(
     "--ram-curve", is_flag=True, help="Show how many cycles less RAM takes; needs a --board."
 )
@@ -93,6 +95,7 @@ def command(
         for model in names
     ]
     with session(CacheFolder.LOGS.path, json=as_json) as work:
+        per_model = [[work.settled(each) for each in requests] for requests in per_model]
         if cluster.is_chosen:
             from cmbuild.workers.fitting import fit_on_workers
 

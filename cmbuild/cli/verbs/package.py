@@ -49,6 +49,7 @@ def command(as_json: bool, verbose: bool, **chosen: Any) -> int:
     request = compose(PackageRequest, **chosen)
     folder = package_folder(request)
     with session(folder / "logs", json=as_json, verbose=verbose) as work:
+        request = work.settled_package(request)
         package = work.pipeline.package(request)
         work.make([package], [folder])
         result = package.deliver(request.destination)

@@ -88,6 +88,7 @@ class PackageStage(Stage):
         self.plan = plan
         self.target = target
         self.form = request.form
+        self._mix = request.source.mix
         self._has_arrays = request.constants != CONSTANTS[0]
         if self._has_arrays and not self._has_runtime:
             raise UsageError(
@@ -187,7 +188,8 @@ class PackageStage(Stage):
             own = own_files(folder)
             obsolete = [file for file in own if file not in files and file.is_file()]
             deliver(files, place.force, own=own, obsolete=obsolete)
-        return PackageResult.of(self.plan, self.manifest, self.target, folder)
+        result = PackageResult.of(self.plan, self.manifest, self.target, folder)
+        return replace(result, mix=self._mix)
 
     @property
     def _has_runtime(self) -> bool:

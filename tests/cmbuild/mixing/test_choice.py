@@ -72,6 +72,58 @@ def test_several_needs_at_once(project: Commands) -> None:
     assert document["memory"]["flash"]["weights"] <= budget
 
 
+def test_every_verb_that_exports_takes_needs(project: Commands, tmp_path: Path) -> None:
+    needs = ("--snr", "43", "--json")
+    built = json.loads(project("build", "net.py:make", "--board", "native", *needs).stdout)["mix"]
+    for words in (
+        ("export", "net.py:make", "--target", "cortex-m55"),
+        ("eval", "net.py:make", "--board", "native"),
+        ("package", "net.py:make", "--target", "cortex-m55", "-o", str(tmp_path / "package")),
+        ("fit", "net.py:make", "--board", "corstone300"),
+        ("bench", "--models", "net.py:make", "--boards", "native"),
+    ):
+        result = project(*words, *needs)
+        assert result.exit_code == 0, (words, result.stderr)
+        document = json.loads(result.stdout)
+        (told,) = document.get("fits", document.get("cells", [document]))
+        mix = (told.get("result") or told)["mix"]
+        assert mix["needs"][0]["met"] and "8w16a" in mix["precision"].values(), words
+        if "native" in words:
+            assert mix["precision"] == built["precision"], words
+
+
+FILE = """\
+[project]
+boards = ["native"]
+
+[models.kept]
+source = "net.py:make"
+needs = {snr = "43 dB"}
+
+[models.missed]
+source = "net.py:make"
+needs = {snr = 120}
+"""
+
+
+def test_a_project_has_needs(project: Commands) -> None:
+    file = project.folder / "cmbuild.toml"
+    file.write_text(FILE)
+    try:
+        result = project("check", "--json")
+        assert result.exit_code == 1
+        kept, missed = json.loads(result.stdout)["units"]
+        assert kept["failure"] is None
+        assert missed["failure"].startswith("no mix of precisions keeps --snr 120.0 dB")
+        built = project("build", "kept", "--board", "native", "--json")
+        assert "8w16a" in json.loads(built.stdout)["mix"]["precision"].values()
+        # Whoever names types means these.
+        plain = project("build", "kept", "--board", "native", "--activations", "int8", "--json")
+        assert json.loads(plain.stdout)["mix"] is None
+    finally:
+        file.unlink()
+
+
 def test_what_nothing_keeps_is_missed_by_the_nearest(project: Commands) -> None:
     result = project("build", "net.py:make", "--board", "native", "--snr", "120")
     assert result.exit_code == 1

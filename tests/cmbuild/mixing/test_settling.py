@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,8 +42,9 @@ MIX = MixResult(
 
 def test_a_request_without_needs_stays_as_it_is() -> None:
     request = compose(BuildRequest, model="mlp", board="native")
+    pipeline: Any = SimpleNamespace(chosen=lambda source: source)
     nothing: Any = None
-    assert settled(request, nothing, nothing) is request
+    assert settled(request, pipeline, nothing) is request
 
 
 def test_needs_are_told_as_they_are_typed() -> None:

@@ -1,0 +1,41 @@
+"""Precisions that are worth trying for a part of a model."""
+
+from __future__ import annotations
+
+from cmbuild.mixing.pricing import PricedPlan
+from cmbuild.mixing.table import PartCost
+from cmbuild.mixing.trials import choices_of
+from cmcompiler.frontend.parts import ModelPart, ModelParts, Rounded, RoundingCost
+from cmcompiler.frontend.precision import BYTES, FINE, NIBBLES, SHORT
+
+PARTS = ModelParts(
+    (ModelPart("conv", ("conv",)), ModelPart("flatten", ("view",))),
+    (
+        RoundingCost(Rounded.WEIGHTS, (0,), 900, (1e-5,)),
+        RoundingCost(Rounded.NARROW_WEIGHTS, (0,), 900, (1e-3,)),
+    ),
+)
+
+
+def priced(kernel: str, weights: int) -> PricedPlan:
+    nothing = PartCost(0, 0, 64)
+    return PricedPlan((PartCost(9000, weights, 64), nothing), ((kernel,), ()), nothing)
+
+
+def test_only_precisions_that_change_a_part_are_tried() -> None:
+    plans = {
+        BYTES: priced("conv2d", 900),
+        SHORT: priced("conv2d_s16", 900),
+        NIBBLES: priced("conv2d_w4", 450),
+        FINE: priced("conv2d_s16", 1800),
+    }
+    choices = choices_of(0, PARTS, plans)
+    assert {kind: cost.weights for kind, cost in choices.items()} == {
+        BYTES: 900,
+        SHORT: 900,
+        FINE: 1800,
+        NIBBLES: 450,
+    }
+    assert list(choices_of(1, PARTS, plans)) == [BYTES]
+    # Without a form for weights of 16 bits, it is int16 with weights of eight.
+    assert FINE not in choices_of(0, PARTS, {**plans, FINE: plans[SHORT]})
