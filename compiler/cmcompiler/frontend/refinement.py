@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from torch import Tensor
 from torch.fx import GraphModule, Node
@@ -77,6 +78,14 @@ _ELEMENTS = 100_000_000
 are more than the fewest."""
 
 
+@dataclass(frozen=True, slots=True)
+class TriedOutputs:
+    """The outputs of the samples that decide, and their ratio to the exact ones."""
+
+    snr_db: float
+    outputs: Sequence[Tensor]
+
+
 class Refiner:
     """Tries ways to quantise a prepared graph on calibration inputs.
 
@@ -97,9 +106,9 @@ class Refiner:
         self._exact = [self._outputs(half, rounding=False) for half in self._halves]
         self._found: list[Refinement] = []
         self._floats: dict[str, str] = {}
-        rounded = self._outputs(self._deciding, rounding=True)
-        self._each = [self._by_output(0, rounded)]
-        self._snr, self._others_snr = snr(self._exact[0], rounded), self._measure_others()
+        self._now = self._measure()
+        self._each = [self._by_output(0, self._now.outputs)]
+        self._others_snr = self._measure_others()
         self._exact_unseen = self._outputs(self._unseen, rounding=False)
         self._unseen_snr = self._measure_unseen()
 
@@ -110,7 +119,7 @@ class Refiner:
         operands: Sequence[GroupPart] = (),
     ) -> tuple[Refinement, ...]:
         """Applies what raises the SNR at the outputs; the graph's own settings win ties."""
-        if math.isfinite(self._snr):
+        if math.isfinite(self._now.snr_db):
             whole = [part for part in operands if part.is_whole]
             self._balance_operands(whole)
             self._separate_operands(whole)
@@ -138,14 +147,14 @@ class Refiner:
         self._try_costly()
         if min(self._each[0], default=FINE) >= FINE:
             return
-        self._each = [self._measure_each(0)]
+        self._each = [self._by_output(0, self._now.outputs)]
         if min(self._each[0]) >= FINE:
             return
         samples = self._deciding[: resolved_samples(self._prepared)]
         spoilt = OperandRounding(self._prepared, samples).spoilt()
         if not spoilt:
             return
-        self._each = [self._measure_each(half) for half in (0, 1)]
+        self._each = [self._each[0], self._measure_each_other()]
         names = [node.name for node in spoilt]
         for with_layers in (False, True):
             fine = LEAST if with_layers else FINE
@@ -165,7 +174,7 @@ class Refiner:
         """Computes operators in float between which rounding costs some sample much, though none is
         spoilt alone and other samples hide it.
         """
-        before = self._by_sample()
+        before = self._by_sample(self._now.outputs)
         if min(before, default=_SAFE) >= _SAFE:
             return
         order = sorted(range(len(before)), key=before.__getitem__)
@@ -177,16 +186,17 @@ class Refiner:
             return
         if not self._states:
             part.read_by_outputs()
-        gained = min(self._by_sample()) >= min(before) + MINIMAL_GAIN_OF_FLOAT_LAYERS
-        if gained and self._accept("operators in float", self._measure(), 0.0):
+        after = self._measure()
+        gained = min(self._by_sample(after.outputs)) >= min(before) + MINIMAL_GAIN_OF_FLOAT_LAYERS
+        if gained and self._accept("operators in float", after, 0.0):
             self._floats.update(dict.fromkeys(part.keep(), TOO_COARSE))
-            self._each = [self._measure_each(half) for half in (0, 1)]
+            self._each = [self._by_output(0, after.outputs), self._measure_each_other()]
         else:
             part.undo()
 
-    def _by_sample(self) -> list[float]:
+    def _by_sample(self, made: Sequence[Tensor]) -> list[float]:
         """The least ratio of an output of each deciding sample, outputs near 0 aside."""
-        exact, made = self._exact[0], self._outputs(self._deciding, rounding=True)
+        exact = self._exact[0]
         count = len(exact) // max(len(self._deciding), 1)
         powers = [float(x.double().square().sum()) for x in exact]
         least = [_LOUD * sum(powers[place::count]) / len(self._deciding) for place in range(count)]
@@ -243,20 +253,21 @@ class Refiner:
             fine: an output that needs no improvement, in dB.
             least: gain at another one.
         """
-        (before, others), after = self._each, self._measure_each(0)
+        (before, others), measured = self._each, self._measure()
+        after = self._by_output(0, measured.outputs)
         gains = [b - a if a < fine else 0.0 for a, b in zip(before, after, strict=True)]
         gained = gains.index(max(gains))
         is_kept = all(b >= min(a - 0.5, FINE) for a, b in zip(before, after, strict=True))
         if gains[gained] < least or not is_kept:
             return False
-        further = self._measure_each(1)
+        further = self._measure_each_other()
         if further and further[gained] < others[gained]:
             return False
         if not self._holds(MINIMAL_GAIN):
             return False
         self._each = [after, further]
         self._found.append(Refinement.of("operators in float", before[gained], after[gained]))
-        self._snr, self._others_snr = self._measure(), self._measure_others()
+        self._now, self._others_snr = measured, self._measure_others()
         return True
 
     def _balance_operands(self, operands: Sequence[GroupPart]) -> None:
@@ -305,7 +316,7 @@ class Refiner:
         for share in _TAILS:
             self._leave_out(observations, share)
             scores[share] = self._measure()
-        best = max(scores, key=lambda share: scores[share])
+        best = max(scores, key=lambda share: scores[share].snr_db)
         self._leave_out(observations, best)
         name = f"ranges of {1 - 2 * best:.3%} of elements" if best else "whole ranges"
         if not self._accept(name, scores[best]):
@@ -336,16 +347,16 @@ class Refiner:
             for bias in corrected:
                 bias.restore()
 
-    def _accept(self, name: str, snr_db: float, least: float | None = None) -> bool:
+    def _accept(self, name: str, after: TriedOutputs, least: float | None = None) -> bool:
         if least is None:
             least = MINIMAL_FURTHER_GAIN if self._found else MINIMAL_GAIN
-        if not snr_db >= self._snr + least:
+        if not after.snr_db >= self._now.snr_db + least:
             return False
         others = self._measure_others()
         if others < self._others_snr + min(least, 0.0) or not self._holds(least):
             return False
-        self._found.append(Refinement.of(name, self._snr, snr_db))
-        self._snr, self._others_snr = snr_db, others
+        self._found.append(Refinement.of(name, self._now.snr_db, after.snr_db))
+        self._now, self._others_snr = after, others
         return True
 
     def _holds(self, least: float) -> bool:
@@ -361,9 +372,9 @@ class Refiner:
     def _measure_unseen(self) -> float:
         return snr(self._exact_unseen, self._outputs(self._unseen, rounding=True))
 
-    def _measure_each(self, half: int) -> list[float]:
-        """The measure of each output, on the samples that decide or on the others."""
-        return self._by_output(half, self._outputs(self._halves[half], rounding=True))
+    def _measure_each_other(self) -> list[float]:
+        """The measure of each output on the samples that do not decide."""
+        return self._by_output(1, self._outputs(self._fitted, rounding=True))
 
     def _by_output(self, half: int, computed: Sequence[Tensor]) -> list[float]:
         exact, count = self._exact[half], len(computed) // max(len(self._halves[half]), 1)
@@ -373,8 +384,9 @@ class Refiner:
     def _halves(self) -> tuple[Sequence[Sequence[Tensor]], ...]:
         return self._deciding, self._fitted
 
-    def _measure(self) -> float:
-        return snr(self._exact[0], self._outputs(self._deciding, rounding=True))
+    def _measure(self) -> TriedOutputs:
+        outputs = self._outputs(self._deciding, rounding=True)
+        return TriedOutputs(snr(self._exact[0], outputs), outputs)
 
     def _measure_others(self) -> float:
         return snr(self._exact[1], self._outputs(self._fitted, rounding=True))
