@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.layout import Int32, Place, Struct
 from cmcompiler.ir.op import Array, KernelCall, Scratch, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
@@ -47,12 +47,10 @@ STEP = Microkernel("gru_step_s8", mve=True)
 
 
 @dataclass(frozen=True)
-class GruArguments(Arguments):
-    """One layer and direction."""
+class GruLoop(Arguments):
+    """One layer and direction of numbers of any type."""
 
-    c_name = "cm_gru"
-
-    layer: PackedLayer
+    layer: Struct
     table: Place
     initial_state: Place
     final_state: Place
@@ -62,18 +60,21 @@ class GruArguments(Arguments):
 
 
 @dataclass(frozen=True)
-class ShortGruArguments(Arguments):
+class GruArguments(GruLoop):
+    """One layer and direction."""
+
+    c_name = "cm_gru"
+
+    layer: PackedLayer
+
+
+@dataclass(frozen=True)
+class ShortGruArguments(GruLoop):
     """One layer and direction of int16 numbers."""
 
     c_name = "cm_gru_s16"
 
     layer: PackedShortLayer
-    table: Place
-    initial_state: Place
-    final_state: Place
-    state: Place
-    state_bits: Int32
-    narrowing: Narrowing
 
 
 @dataclass(frozen=True, eq=False)

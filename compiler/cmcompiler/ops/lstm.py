@@ -72,37 +72,37 @@ class PackedProjection(Struct):
 
 
 @dataclass(frozen=True)
-class LstmArguments(Arguments):
+class LstmLoop(Arguments):
+    """One layer and direction of numbers of any type."""
+
+    layer: Struct
+    table: Place
+    initial_hidden: Place
+    initial_cell: Place
+    final_cell: Place
+    cell: Place
+    cell_bits: Int32
+    narrowing: Narrowing
+
+
+@dataclass(frozen=True)
+class LstmArguments(LstmLoop):
     """One layer and direction, with a projection of its outputs if there is one."""
 
     c_name = "cm_lstm"
 
     layer: PackedLayer
-    table: Place
-    initial_hidden: Place
-    initial_cell: Place
-    final_cell: Place
-    cell: Place
-    cell_bits: Int32
-    narrowing: Narrowing
     projection: PackedProjection
     initial: Annotated[Narrowing, "of initial outputs"]
 
 
 @dataclass(frozen=True)
-class ShortLstmArguments(Arguments):
+class ShortLstmArguments(LstmLoop):
     """One layer and direction of int16 numbers."""
 
     c_name = "cm_lstm_s16"
 
     layer: PackedShortLayer
-    table: Place
-    initial_hidden: Place
-    initial_cell: Place
-    final_cell: Place
-    cell: Place
-    cell_bits: Int32
-    narrowing: Narrowing
     initial: Annotated[Narrowing, "of initial outputs"]
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from cmcompiler.decode.call import Call
-from cmcompiler.ir.layout import Int32, Place, Struct
+from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
 from cmcompiler.ir.op import Address, Array, Op, Scratch, Tensors, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
@@ -28,6 +28,19 @@ from cmcompiler.ops.support.short_gates import FineGateProduct, ShortGateProduct
 
 NONE = 0xFFFFFFFF
 """CM_REF_NONE of cmrt/program.h."""
+
+
+@dataclass(frozen=True)
+class LoopSizes(Struct):
+    """How far a loop over time goes, with numbers of any type."""
+
+    units: Int32
+    steps: Int32
+    batch: Int32
+    input_step: Int32
+    input_batch: Int32
+    output_step: Int32
+    output_batch: Int32
 
 
 @dataclass(frozen=True)
@@ -45,13 +58,7 @@ class PackedLayer(Struct):
     blank: Annotated[Place, "zero points; CM_REF_NONE if initial outputs precede the first output"]
     input_product: PackedProduct
     hidden_product: PackedProduct
-    units: Int32
-    steps: Int32
-    batch: Int32
-    input_step: Int32
-    input_batch: Int32
-    output_step: Int32
-    output_batch: Int32
+    sizes: Annotated[LoopSizes, INLINE]
     zero_point: Int32
 
 
@@ -205,10 +212,24 @@ class Recurrence(Op):
         dtype = np.int16 if self.is_int16 else np.int8
         return np.full((self.batch, self.hidden_product.depth), self.zero_point, dtype)
 
-    def layer(self, sequence: Tensor, output: Tensor, isa: Isa) -> PackedLayer:
-        """What the kernel's loop over time takes."""
+    def loop(self, sequence: Tensor, output: Tensor) -> tuple[Address, Address, LoopSizes]:
+        """The rows of input and output that the loop begins with, and its sizes."""
         first, input_step, input_batch = self.walk.start(sequence)
         result, output_step, output_batch = self.walk.start(output, int(self.walk.has_initial))
+        sizes = LoopSizes(
+            units=self.units,
+            steps=self.steps,
+            batch=self.batch,
+            input_step=input_step,
+            input_batch=input_batch,
+            output_step=output_step,
+            output_batch=output_batch,
+        )
+        return first, result, sizes
+
+    def layer(self, sequence: Tensor, output: Tensor, isa: Isa) -> PackedLayer:
+        """What the kernel's loop over time takes."""
+        first, result, sizes = self.loop(sequence, output)
         outputs = self.hidden_product.depth
         depth = max(self.input_product.depth, outputs, self.units)
         return PackedLayer(
@@ -219,13 +240,7 @@ class Recurrence(Op):
             blank=NONE if self.walk.has_initial else Scratch(outputs),
             input_product=self.input_product.packed(isa),
             hidden_product=self.hidden_product.packed(isa),
-            units=self.units,
-            steps=self.steps,
-            batch=self.batch,
-            input_step=input_step,
-            input_batch=input_batch,
-            output_step=output_step,
-            output_batch=output_batch,
+            sizes=sizes,
             zero_point=self.zero_point,
         )
 

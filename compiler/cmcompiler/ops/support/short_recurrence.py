@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from cmcompiler.ir.layout import Int32, Place, Struct
+from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
 from cmcompiler.ir.op import Packed, Scratch
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.packing16 import Filters16
-from cmcompiler.ops.support.recurrence import NONE, Recurrence
+from cmcompiler.ops.support.recurrence import NONE, LoopSizes, Recurrence
 from cmcompiler.ops.support.short_gates import FineGateProduct, ShortGateProduct
 
 
@@ -42,13 +42,7 @@ class PackedShortLayer(Struct):
     hidden_product: PackedShortProduct
     low_input_product: Annotated[PackedShortProduct, "of the lower bits; CM_REF_NONE without any"]
     low_hidden_product: PackedShortProduct
-    units: Int32
-    steps: Int32
-    batch: Int32
-    input_step: Int32
-    input_batch: Int32
-    output_step: Int32
-    output_batch: Int32
+    sizes: Annotated[LoopSizes, INLINE]
 
 
 def short_layer(
@@ -67,8 +61,7 @@ def short_layer(
         else _packed(replace(each, is_short=is_short), isa)
         for each in banks
     ]
-    first, input_step, input_batch = op.walk.start(sequence)
-    result, output_step, output_batch = op.walk.start(output, int(op.walk.has_initial))
+    first, result, sizes = op.loop(sequence, output)
     layer = PackedShortLayer(
         input=first,
         output=result,
@@ -80,13 +73,7 @@ def short_layer(
         hidden_product=packed[1],
         low_input_product=packed[2],
         low_hidden_product=packed[3],
-        units=op.units,
-        steps=op.steps,
-        batch=op.batch,
-        input_step=input_step,
-        input_batch=input_batch,
-        output_step=output_step,
-        output_batch=output_batch,
+        sizes=sizes,
     )
     return layer, filters[0]
 
