@@ -2,6 +2,7 @@
 """Fits the rates of instruction sets, which plans compare streams by, to measured instructions.
 
     python benchmarks/rates.py measure   # the calls of chains of layers, on QEMU
+    python benchmarks/rates.py add       # those of chains that have not been measured
     python benchmarks/rates.py compare   # how far today's rates are from these
     python benchmarks/rates.py fit       # writes plan/streams/costs/rates.json
 
@@ -19,7 +20,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,8 @@ Armv6-M has 16 KB of RAM, so a Cortex-M3 executes its code.
 M3 = "mps2-an385"
 
 WHOLE_RATES = (
-    *("product", "output", "vector", "gathered", "segment", "tap", "line", "strided", "pooled"),
-    *("byte", "strip", "copied"),
+    *("product", "output", "vector", "gathered", "segment", "tap", "line", "strided", "general"),
+    *("pooled", "byte", "strip", "copied"),
 )
 """Rates of whole tensors; all others are of streams."""
 TURNS = ("turn", "wait")
@@ -69,12 +70,12 @@ LITTLE = 1e-3
 """How much a rate that is twice or half of today's counts, as the square of a share of a layer."""
 
 
-def measured(isa: Isa, folder: Path) -> dict[str, Any]:
-    """Instructions by the name of a sample, and runs with streams."""
+def layers(isa: Isa, chains: Iterable[str], folder: Path) -> dict[str, int]:
+    """Instructions by the name of a sample."""
     folder.mkdir()
     harness = kernel_harness(BOARDS[isa], isa.label, folder)
     counts: dict[str, int] = {}
-    for index, text in enumerate(CHAINS):
+    for index, text in enumerate(chains):
         own = folder / str(index)
         own.mkdir()
         drafted = list(samples(Chain(text), isa))
@@ -84,7 +85,13 @@ def measured(isa: Isa, folder: Path) -> dict[str, Any]:
             for sample in every:
                 ticks = result.ticks[sample.step]
                 counts[sample.name] = harness.launcher.instructions(ticks) or 0
-    return {"layers": counts, "streams": turned(isa, folder)}
+    return counts
+
+
+def added(isa: Isa, recorded: dict[str, int], folder: Path) -> dict[str, int]:
+    """With the chains that the record does not have."""
+    known = {name.partition(" | ")[0] for name in recorded}
+    return recorded | layers(isa, [text for text in CHAINS if text not in known], folder)
 
 
 def turned(isa: Isa, folder: Path) -> list[dict[str, int]]:
@@ -208,16 +215,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("what", choices=["measure", "compare", "fit"])
+    parser.add_argument("what", choices=["measure", "add", "compare", "fit"])
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        if options.what == "measure":
-            boards = Path(folder) / "boards"
-            with_armv6m(boards)
-            os.environ["CMBUILD_BOARD_PATH"] = str(boards)
-            runs = {isa.label: measured(isa, Path(folder) / isa.label) for isa in Isa}
-            RECORDED.write_text(json.dumps(runs, indent=0) + "\n")
-            return
+    if options.what in ("measure", "add"):
+        with tempfile.TemporaryDirectory() as folder:
+            record(Path(folder), is_whole=options.what == "measure")
+        return
     runs, made = json.loads(RECORDED.read_text()), {}
     for isa, rates in list(RATES.items()):
         fit = Samples.of(isa, runs[isa.label]["layers"])
@@ -232,6 +235,20 @@ def main() -> None:
         report(fit, rates, made[isa])
     if options.what == "fit":
         write(made)
+
+
+def record(folder: Path, *, is_whole: bool) -> None:
+    """Writes what is measured of all chains, or adds those that were not."""
+    with_armv6m(folder / "boards")
+    os.environ["CMBUILD_BOARD_PATH"] = str(folder / "boards")
+    runs = {} if is_whole else json.loads(RECORDED.read_text())
+    for isa in Isa:
+        own = folder / isa.label
+        if is_whole:
+            runs[isa.label] = {"layers": layers(isa, CHAINS, own), "streams": turned(isa, own)}
+        else:
+            runs[isa.label]["layers"] = added(isa, runs[isa.label]["layers"], own)
+    RECORDED.write_text(json.dumps(runs, indent=0) + "\n")
 
 
 def with_armv6m(folder: Path) -> None:

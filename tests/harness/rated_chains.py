@@ -46,6 +46,8 @@ CHAINS = (
     "20x13x16 c96k1 d3 c24k1",
     "14x14x24 c64k1 d3s2 c17k1",
     "16x7x32 c64k1 d3 c32k1",
+    "48x48x8 d3 c12k1",
+    "48x48x8 c12k1 d3s2 c16k1",
     "18x10x12 c40k1 d5 c12k1",
     "17x9x24 d5s2 c40k1",
     "22x22x3 c16k3s2 d3 c24k1",

@@ -10,6 +10,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
+from cmcompiler.ops.support.depthwise_schemes import ANY
 from cmcompiler.ops.support.packing import GEMMS, GEMVS
 from cmcompiler.ops.support.packing16 import GEMMS16
 from cmcompiler.ops.support.pooling import Pool2d
@@ -31,8 +32,7 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
             # A column of pixels is computed as a row of them.
             width = max(shape[1:3]) if len(shape) == 4 and 1 in shape[1:3] else shape[-2:][0]
             lines = outputs // (width if len(shape) > 1 else 1)
-            strided = any(_steps_by_two(call) for call in calls)
-            taps = node.op.macs * (rates.strided if strided else 1)
+            taps = node.op.macs * max((_taps(call, rates) for call in calls), default=1)
             return taps * rates.tap + lines * rates.line
         moved = sum(_moved(call, rates) for call in calls)
         return node.op.macs * rates.product + outputs * rates.output + moved
@@ -49,7 +49,13 @@ def _moved(call: KernelCall, rates: Rates) -> float:
     return arguments.gathering().at(rates.prices(arguments))
 
 
-def _steps_by_two(call: KernelCall) -> bool:
-    """Whether it is a depthwise convolution with stride 2, which uses fewer of its vectors."""
+def _taps(call: KernelCall, rates: Rates) -> float:
+    """As many taps a product of a depthwise convolution takes: with stride 2 it uses fewer of its
+    vectors.
+    """
     arguments = call.typed
-    return isinstance(arguments, DepthwiseArguments) and arguments.window.stride_height == 2
+    if not isinstance(arguments, DepthwiseArguments):
+        return 1
+    if call.microkernel is ANY:
+        return rates.general
+    return rates.strided if arguments.window.stride_height == 2 else 1

@@ -46,6 +46,7 @@ class Rates:
         gathered, segment: for a byte of a patch, and for a row of its window.
         tap, line: for a product of another convolution, and for a row of a channel.
         strided: as many taps a product of one with stride 2 takes.
+        general: as many taps a product takes where no kernel is made for the window.
         pooled: for an element of a window of a pool.
         byte: written by another op.
         deep, shallow: of a matrix product, the latter where depths are few enough.
@@ -78,6 +79,7 @@ class Rates:
     tap: float
     line: float
     strided: float
+    general: float
     pooled: float
     byte: float
     deep: Product
