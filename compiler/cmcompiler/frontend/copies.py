@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from types import FunctionType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import torch
 
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 _SHARED = (type, ModuleType, FunctionType)
 """Objects that a copy has in common with the original."""
 
@@ -28,7 +29,36 @@ def copied(module: M) -> M:
     results = (x for x in tensors_of(module) if not x.is_leaf)
     memo: dict[int, Any] = {id(x): x.detach().clone() for x in results}
     copy: M = deepcopy(module, memo)
+    _adopt_hooks(copy, memo)
     return copy
+
+
+def _adopt_hooks(copy: torch.nn.Module, memo: Mapping[int, Any]) -> None:
+    """Makes hooks that know the original, as one that stores a feature in it, know the copy."""
+    for part in copy.modules():
+        for name in _HOOKS:
+            hooks = vars(part).get(name, {})
+            for key, hook in hooks.items():
+                if isinstance(hook, FunctionType) and hook.__closure__:
+                    hooks[key] = _with_cells(hook, memo)
+
+
+def _with_cells(function: FunctionType, memo: Mapping[int, Any]) -> FunctionType:
+    """A function whose variables from around it are copies, where there are any."""
+    cells = []
+    for cell in function.__closure__ or ():
+        try:
+            held = cell.cell_contents
+        except ValueError:  # a variable without a value
+            cells.append(cell)
+        else:
+            cells.append(CellType(memo[id(held)]) if id(held) in memo else cell)
+    made = FunctionType(
+        *(function.__code__, function.__globals__, function.__name__, function.__defaults__),
+        tuple(cells),
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:

@@ -52,3 +52,28 @@ def test_such_a_module_is_exported():
     with torch.no_grad():
         wanted = copied(module).eval()(x)
         torch.testing.assert_close(exported.module(check_guards=False)(x), wanted)
+
+
+class Hooked(nn.Module):
+    """Keeps the result of a part, as extractors of features do."""
+
+    def __init__(self):
+        super().__init__()
+        self.part = nn.Linear(4, 3)
+        self.features = {}
+
+        def keep(module, inputs, result):
+            self.features["part"] = result
+
+        self.part.register_forward_hook(keep)
+
+    def forward(self, x):
+        return self.part(x), self.features["part"] * 2
+
+
+def test_hooks_of_a_copy_know_the_copy():
+    module, x = Hooked().eval(), torch.ones(1, 4)
+    with torch.no_grad():
+        result, kept = copied(module)(x)
+    assert torch.equal(kept, result * 2)
+    assert module.features == {}

@@ -12,6 +12,7 @@ from torch.fx import GraphModule
 
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED
+from cmcompiler.frontend.rewrites.aliases import spell_aliases
 from cmcompiler.frontend.rewrites.assignments import join_assignments
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
 from cmcompiler.frontend.rewrites.batch_norm import fold_batch_norms
@@ -20,6 +21,7 @@ from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
 from cmcompiler.frontend.rewrites.complex_numbers import separate_parts
+from cmcompiler.frontend.rewrites.compositions import write_out_compositions
 from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.control_flow import write_out_branches_and_loops
@@ -63,6 +65,8 @@ from cmcompiler.frontend.rewrites.written_norms import spell_norms
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     write_out_branches_and_loops,
     take_numbers,
+    spell_aliases,
+    write_out_compositions,
     tell_convolutions_apart,
     remove_identities,
     remove_in_place,

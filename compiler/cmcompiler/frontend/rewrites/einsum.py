@@ -1,4 +1,4 @@
-"""Makes matrix products, products and sums of einsum."""
+"""Makes matrix products, products and sums of einsum and tensordot."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_letters
+from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
@@ -30,7 +31,7 @@ class Term:
 
 
 def multiply_einsum(module: GraphModule) -> None:
-    """Replaces einsum of operands without diagonals and without sizes that are broadcast.
+    """Replaces tensordot, and einsum of operands without diagonals and sizes that are broadcast.
 
     Operands are multiplied from left to right, as torch does by default.
     """
@@ -39,6 +40,21 @@ def multiply_einsum(module: GraphModule) -> None:
             equation = _read(node)
             if equation is not None:
                 replace(node, _contracted(node, *equation))
+        elif node.target is aten.tensordot.default:
+            replace(node, _contracted(node, *_named(node)))
+
+
+def _named(node: Node) -> tuple[list[Term], str]:
+    """The operands of a tensordot, and the letters of its result."""
+    given: Any = node.args
+    operands, (own, others) = given[:2], given[2:]
+    ranks = [fake(operand).ndim for operand in operands]
+    letters, places = ascii_letters[: ranks[0]], list(ascii_letters[ranks[0] : sum(ranks)])
+    for dim, other in zip(own, others, strict=True):
+        places[other] = letters[dim]
+    names = (letters, "".join(places))
+    terms = [Term(*pair) for pair in zip(operands, names, strict=True)]
+    return terms, "".join(name for name in (*letters, *places) if "".join(names).count(name) == 1)
 
 
 def _read(node: Node) -> tuple[list[Term], str] | None:

@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 def spell_movements(module: GraphModule) -> None:
     for node in module.graph.nodes:
-        if node.target is aten.roll.default and len(node.args) > 2:
+        if node.target is aten.roll.default:
             replace(node, _rolled(node))
         elif node.target is aten.channel_shuffle.default:
             replace(node, _shuffled(node))
@@ -29,6 +29,10 @@ def spell_movements(module: GraphModule) -> None:
 def _rolled(node: Node) -> Node:
     given = named_arguments(node)
     source = given["self"]
+    if not given["dims"]:
+        flat = insert(node, aten.reshape.default, source, [-1])
+        moved = _rolled(insert(node, aten.roll.default, flat, given["shifts"], [0]))
+        return insert(node, aten.reshape.default, moved, list(fake(source).shape))
     for shift, dim in zip(given["shifts"], given["dims"], strict=True):
         size = fake(source).shape[dim]
         first = -shift % size if size else 0

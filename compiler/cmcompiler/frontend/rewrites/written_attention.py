@@ -177,6 +177,8 @@ def _mask(at: Node, scores: _Scores) -> Node | None:
     mask = None
     for allowed in scores.allowed:
         mask = allowed if mask is None else insert(at, aten.logical_and.default, mask, allowed)
+    if mask is not None and fake(mask).ndim < 2:
+        mask = insert(at, aten.reshape.default, mask, [1, -1])
     if scores.added:
         total = sum(scores.added[1:], scores.added[0])
         added = constant(at, "mask", total.reshape((1,) * (2 - total.ndim) + total.shape))

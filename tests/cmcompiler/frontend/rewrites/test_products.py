@@ -53,6 +53,7 @@ BATCHES: dict[str, Compute] = {
     "constant batch": lambda self, x, _: x @ self.matrices,
     "einsum": lambda _, x, y: torch.einsum("bhqd,bhdk->bhqk", x, y),
     "einsum of letters": lambda _, x, y: torch.einsum("b h q d, b h d k -> q b k", x, y),
+    "tensordot": lambda _, x, y: torch.tensordot(x, y, dims=([-1], [2])),
     "linear": lambda _, x, y: nn.functional.linear(x, y[0, 0].T),
     "linear with a bias": lambda _, x, y: nn.functional.linear(x[0, 0, 0], x[0, 0], y[0, 0, :1, 0]),
     "baddbmm": lambda _, x, y: torch.baddbmm(x[0, :, :, :1], x[0], y[0]),

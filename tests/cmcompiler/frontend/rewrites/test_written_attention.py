@@ -82,6 +82,17 @@ def test_a_computed_mask() -> None:
     assert MASKED in targets(rewritten(Written(masked), *inputs(2, 3)))
 
 
+def masked_for_all(_: Written, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    hidden = k[0, 0, :, 0] > 0.5
+    return (q @ k.mT).masked_fill(hidden, -math.inf).softmax(-1) @ v
+
+
+def test_a_mask_of_keys_alone_has_three_dimensions() -> None:
+    graph = rewritten(Written(masked_for_all), *inputs(2, 3))
+    (attention,) = (node for node in graph.graph.nodes if str(node.target) == MASKED)
+    assert attention.args[3].meta["val"].shape == (1, 1, 5)
+
+
 def reused(_: Written, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     weights = (q @ k.mT).softmax(-1)
     return weights @ v + weights @ q
