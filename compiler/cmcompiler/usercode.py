@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +26,8 @@ _LOCK = threading.Lock()
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 # The pass that torch's PassManager names in its error.
 _PASS = re.compile(r"when running the '(?P<name>\w+)' pass")
+# As module_place writes it.
+_MODULE = re.compile(r"(the module|module (?P<path>[\w.]+)): ")
 ITSELF = "the compiler"
 """Names the compiler in messages, for errors that are not a library's."""
 _LONGEST = 240
@@ -146,7 +148,39 @@ def _origin(node: Any) -> str | None:
         if not is_library(match["file"]):
             return f"{shown(match['file'])}:{match['line']}"
     modules = [path for path, _ in (meta.get("nn_module_stack") or {}).values()]
-    return f"module {modules[-1]}" if modules and modules[-1] else None
+    return module_place(modules[-1]) if modules and modules[-1] else None
+
+
+def module_place(path: str) -> str:
+    """How messages name a module where no line of the user's is known: see with_line."""
+    return f"module {path}" if path else "the module"
+
+
+@contextmanager
+def located(lines: Mapping[str, str]) -> Iterator[None]:
+    """Begins errors about modules with the lines that make these: see with_line."""
+    try:
+        yield
+    except CompilerError as error:
+        error.message = with_line(error.message, lines)
+        error.args = (error.message,)
+        raise
+
+
+def with_line(message: str, lines: Mapping[str, str]) -> str:
+    """A message about a module, with the line that makes it.
+
+    Args:
+        lines: of modules, `net.py:12`, by path; a part that is not among them has that of the
+            module around it.
+    """
+    match = _MODULE.match(message)
+    if match is None:
+        return message
+    path = match["path"] or ""
+    while path and path not in lines:
+        path = path.rpartition(".")[0]
+    return f"{lines[path]}: {message}" if path in lines else message
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

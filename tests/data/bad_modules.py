@@ -17,7 +17,7 @@ class _Net(nn.Module):
         self.fc = nn.Linear(8, 8)
         self.compute = compute
 
-    def forward(self, x: Tensor) -> object:
+    def forward(self, x: Tensor) -> object:  # here: definition
         return self.compute(self.fc(x))  # here: forward
 
 
@@ -160,6 +160,18 @@ def numpy_function() -> Made:
 def quantized_dynamic() -> Made:
     net = nn.Sequential(nn.Linear(8, 8), nn.ReLU()).eval()
     return torch.ao.quantization.quantize_dynamic(net, {nn.Linear}), torch.ones(1, 8)
+
+
+def observed() -> Made:
+    net = nn.Sequential(nn.Linear(8, 8), nn.ReLU()).eval()
+    net.qconfig = torch.ao.quantization.get_default_qconfig("qnnpack")
+    return torch.ao.quantization.prepare(net), torch.ones(1, 8)
+
+
+def rounded_in_training() -> Made:
+    net = nn.Sequential(nn.Linear(8, 8), nn.ReLU()).train()
+    net.qconfig = torch.ao.quantization.get_default_qat_qconfig("qnnpack")
+    return torch.ao.quantization.prepare_qat(net).eval(), torch.ones(1, 8)
 
 
 def masked_select() -> Made:
@@ -350,3 +362,25 @@ def put_on_diagonal() -> Made:
 
 def filled_diagonal() -> Made:
     return _made(lambda x: x.reshape(2, 4).clone().fill_diagonal_(0.5))
+
+
+def held_array() -> Made:
+    import numpy as np
+
+    window = np.hanning(8).astype(np.float32)
+    return _made(lambda x: x + window)  # here: held_array
+
+
+def packed() -> Made:
+    class Packed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rnn = nn.LSTM(4, 8, batch_first=True)
+
+        def forward(self, x: Tensor) -> Tensor:
+            sequence = nn.utils.rnn.pack_padded_sequence(x, [x.shape[1]], batch_first=True)
+            results, _ = self.rnn(sequence)  # here: packed
+            padded, _ = nn.utils.rnn.pad_packed_sequence(results, batch_first=True)
+            return padded  # type: ignore[no-any-return]
+
+    return Packed().eval(), torch.ones(1, 5, 4)

@@ -18,13 +18,20 @@ from torch.fx import GraphModule
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.copies import copied, in_eval_mode, tensors_of
+from cmcompiler.frontend.failed_calls import check_arguments, place_of_forward, refusal
 from cmcompiler.frontend.model import is_quantization_aware
 from cmcompiler.frontend.outputs import check_outputs
 from cmcompiler.frontend.single_precision import FloatWatch, converted, other_types, single
 from cmcompiler.frontend.torchscript import exported
-from cmcompiler.usercode import reason_of, user_line
+from cmcompiler.usercode import module_place
 
 _QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized")
+_PREPARED = (
+    *("torch.ao.quantization.observer", "torch.ao.quantization.fake_quantize"),
+    *("torch.ao.nn.qat", "torch.ao.nn.intrinsic.qat"),
+)
+_IN_FLOAT = {"FloatFunctional", "FXFloatFunctional"}
+"""Modules of sums and products, which torch computes in float until it quantises a model."""
 
 
 def adapted(
@@ -36,8 +43,10 @@ def adapted(
         inputs: examples, of any floating type.
 
     Raises:
-        Unsupported: a module of TorchScript that cannot be exported, one that is quantised or has
-            no weights yet, complex inputs, or outputs without tensors.
+        InvalidRequest: forward() takes more inputs, or fewer.
+        Unsupported: a module of TorchScript that cannot be exported, one that is quantised, has
+            observers or has no weights yet, complex inputs, outputs without tensors, or a module
+            that fails on the inputs.
     """
     if is_quantization_aware(module):
         return module, ()
@@ -48,6 +57,7 @@ def adapted(
     _check(module)
     if any(x.is_complex() for x in inputs):
         raise Unsupported("an input is complex", "take real and imaginary parts as two inputs")
+    check_arguments(module, inputs)
     held, given = other_types(tensors_of(module)), other_types(inputs)
     if held or given:
         module = converted(module)
@@ -57,7 +67,7 @@ def adapted(
     if any(trial.is_written):
         module = _without_writes(module, trial.is_written)
     for outputs in trial.outputs:
-        check_outputs(outputs)
+        check_outputs(outputs, place_of_forward(module))
     kinds = (("parameters", held), ("inputs", given), ("casts", trial.types))
     told = [f"{', '.join(types)} {name}" for name, types in kinds if types]
     return module, ((f"computed as float32: {' and '.join(told)}",) if told else ())
@@ -66,23 +76,31 @@ def adapted(
 def _check(module: torch.nn.Module) -> None:
     for name, part in module.named_modules():
         kind = type(part)
-        at = f"{name}: " if name else ""
+        at = module_place(name)
         if isinstance(part, torch.jit.ScriptModule):
             raise Unsupported(
-                f"{at}a module of TorchScript within another cannot be exported",
+                f"{at}: a module of TorchScript within another cannot be exported",
                 "script or trace the whole model, or give the eager module that this one was made "
                 "from",
             )
-        if kind.__module__.startswith(_QUANTIZED):
+        if kind.__module__.startswith(_QUANTIZED) and kind.__name__ not in _IN_FLOAT:
             raise Unsupported(
-                f"{at}{kind.__module__}.{kind.__name__} is already quantised",
+                f"{at}: {kind.__module__}.{kind.__name__} is already quantised",
                 "give the float module: the export quantises it",
             )
+        if kind.__module__.startswith(_PREPARED):
+            raise Unsupported(
+                f"{at}: {kind.__name__} of torch's own quantisation",
+                "give the float module from before prepare() or prepare_qat(): the export "
+                "quantises it; load_state_dict(…, strict=False) gives it these weights",
+            )
     for name, held in (*module.named_parameters(), *module.named_buffers()):
+        path, _, own = name.rpartition(".")
+        at = f"{module_place(path)}: {own}"
         if torch.nn.parameter.is_lazy(held):
-            raise Unsupported(f"{name} is not initialised", "call the module once on its example")
+            raise Unsupported(f"{at} is not initialised", "call the module once on its example")
         if held.is_meta:
-            raise Unsupported(f"{name} is on the meta device and has no values", "load its weights")
+            raise Unsupported(f"{at} is on the meta device and has no values", "load its weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +110,8 @@ class _Trial:
     Attributes:
         types: other floating types than float32 among the results of operators.
         is_written: whether the module changes each input.
-        outputs: the only item is what forward() returns; none if it fails in a library, for which
-            the export names the place.
+        outputs: the only item is what forward() returns; none if only the export can tell why it
+            fails, as with torch.compile.
     """
 
     types: tuple[str, ...]
@@ -110,7 +128,7 @@ class _Trial:
             own = in_eval_mode(copied(module))
         if own is None:
             return cls((), (False,) * len(given), ())
-        with _told(), torch.random.fork_rng(devices=[]), torch.no_grad():
+        with _told(own), torch.random.fork_rng(devices=[]), torch.no_grad():
             outputs = (own(*given),)
         # Watching imports torch's compiler, a second; and some libraries fail when watched.
         with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
@@ -121,18 +139,19 @@ class _Trial:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Leaves errors to the export, which names more, unless a line of the user's raises them.
-
+def _told(module: torch.nn.Module) -> Iterator[None]:
+    """
     Raises:
-        Unsupported: names that line.
+        Unsupported: the part of the module, or the user's line, that failed. Other errors, as of
+            torch.compile, are left to the export.
     """
     try:
         yield
     except Exception as error:
-        place = None if type(error).__module__.startswith("torch._dynamo") else user_line(error)
-        if place is not None:
-            raise Unsupported(f"{place}: {type(error).__name__}: {reason_of(error)}") from error
+        if type(error).__module__.startswith("torch._dynamo"):
+            return
+        if (refused := refusal(error, module)) is not None:
+            raise refused from error
 
 
 def _without_writes(module: torch.nn.Module, is_written: Sequence[bool]) -> torch.nn.Module:

@@ -36,7 +36,7 @@ from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.installation import pip_command
 from cmcompiler.target import Target
-from cmcompiler.usercode import ITSELF, import_folder, unsupported, user_line
+from cmcompiler.usercode import ITSELF, import_folder, located, unsupported
 
 if TYPE_CHECKING:
     import torch
@@ -104,12 +104,13 @@ class Exporter:
             else:
                 stages = Intermediates(texts, prepared.intermediates)
                 note = stages.note if job.intermediates else ignore
-            with self._timed("lower", seconds), unsupported(ITSELF):
+            lines = prepared.model.lines
+            with self._timed("lower", seconds), located(lines), unsupported(ITSELF):
                 from cmcompiler.frontend.fidelity.check import fidelity_of
                 from cmcompiler.frontend.lowering import lower_with_nodes
 
                 lowered = lower_with_nodes(prepared.quantized, target, note)
-            with self._timed("compare", seconds), unsupported(ITSELF):
+            with self._timed("compare", seconds), located(lines), unsupported(ITSELF):
                 model, real = prepared.model, prepared.quantized.real
                 fidelity = fidelity_of(lowered, real, model.samples, prepared.outputs.real)
         if job.portable and lowered.lacking:
@@ -132,7 +133,6 @@ class Exporter:
         seconds: dict[str, float] = {}
         with self._timed("load", seconds):
             model = load(job.seed, job.weights)
-            _call(model)
             calibration = model.calibration
             if job.calibration is not None:
                 calibration = read_calibration(job.calibration, model.example_inputs)
@@ -150,7 +150,7 @@ class Exporter:
                 parts = Holdout.of(calibration, is_sequence, results)
                 calibration, held_out = parts.calibrating, parts.held_out
                 model = _judged_by(model, parts)
-            with unsupported(ITSELF):
+            with located(model.lines), unsupported(ITSELF):
                 quantized = quantize(
                     model.module,
                     model.example_inputs,
@@ -162,7 +162,7 @@ class Exporter:
                     parts=job.parts,
                     note=note,
                 )
-        with self._timed("evaluate", seconds), unsupported(ITSELF):
+        with self._timed("evaluate", seconds), located(model.lines), unsupported(ITSELF):
             outputs = _evaluate(model, quantized)
         detail = job.calibration.name if job.calibration else model.calibration_detail
         seen = records.CalibrationRecord(
@@ -188,24 +188,6 @@ def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
     real = run_on(float_module(model.module), model.samples, most=most)
     graph = deepcopy(quantized.program).module(check_guards=False)
     return ModelOutputs(real, run_on(graph, model.samples, channels_last, most))
-
-
-def _call(model: Model) -> None:
-    """Calls the module on its example inputs.
-
-    Raises:
-        Unsupported: names the user's line that fails. What only libraries know is left to
-            torch.export, which names more.
-    """
-    import torch
-
-    try:
-        with torch.no_grad():
-            float_module(model.module)(*model.example_inputs)
-    except Exception as error:
-        if (place := user_line(error)) is not None:
-            reason = str(error).strip().partition("\n")[0]
-            raise Unsupported(f"{place}: {type(error).__name__}: {reason}") from error
 
 
 def _is_stateful(model: Model) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.usercode import place_of
@@ -56,10 +57,16 @@ _SEEN = {
     ),
     ".numpy() is not supported": (
         "NumPy cannot be part of a program",
-        "compute with torch in forward(), or with NumPy before and after the model",
+        "compute with torch in forward(), or with NumPy before and after the model; "
+        "turn arrays that the model holds into tensors with torch.from_numpy",
     ),
 }
 """Reasons of torch.export by a part of its message, with what to do."""
+
+_PACKED = (
+    "a packed sequence cannot be exported: the sizes of its steps are values",
+    "call the layer on the padded sequence: a program has one length",
+)
 
 
 @contextmanager
@@ -72,8 +79,16 @@ def explained() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        for part, (reason, hint) in _SEEN.items():
-            if part in str(error):
-                place = place_of(error)
-                raise Unsupported(f"{place}: {reason}" if place else reason, hint) from error
+        causes = [cause for part, cause in _SEEN.items() if part in str(error)]
+        if not causes and _is_of_packed(error):
+            causes = [_PACKED]
+        for reason, hint in causes:
+            place = place_of(error)
+            raise Unsupported(f"{place}: {reason}" if place else reason, hint) from error
         raise
+
+
+def _is_of_packed(error: Exception) -> bool:
+    """Whether a recurrent layer failed on a PackedSequence."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    return any(frame.f_locals.get("batch_sizes") is not None for frame in frames)

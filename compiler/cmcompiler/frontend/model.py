@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -48,6 +48,7 @@ class Model:
         image: how to make the input from a picture, if it is an image.
         notes: what people should know of how it was read.
         precision: of its modules, as its author says.
+        lines: that make its modules, by path: see cmcompiler.usercode.with_line.
     """
 
     module: torch.nn.Module
@@ -64,6 +65,7 @@ class Model:
     image: ImageInput | None = None
     notes: tuple[str, ...] = ()
     precision: tuple[Pattern, ...] = ()
+    lines: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_quantization_aware(module: torch.nn.Module) -> bool:

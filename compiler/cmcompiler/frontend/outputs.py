@@ -83,8 +83,11 @@ class ModelOutputs:
         return cls(real, quantized)
 
 
-def check_outputs(outputs: Any) -> None:
+def check_outputs(outputs: Any, place: str) -> None:
     """Lets torch take apart the dataclasses among what forward() returns.
+
+    Args:
+        place: of forward(), for errors.
 
     Raises:
         Unsupported: no tensor among them, or neither tensor nor number.
@@ -109,7 +112,7 @@ def check_outputs(outputs: Any) -> None:
     if others or not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
         what = f"a {type(others[0]).__name__}" if others else "no tensor"
         raise Unsupported(
-            f"forward() returns {what}",
+            f"{place}: forward() returns {what}",
             "return a tensor, or a tuple, list, dict, NamedTuple or dataclass of tensors",
         )
 

@@ -19,6 +19,7 @@ from cmcompiler import zoo
 from cmcompiler.arrays import check_unpacked
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.model import Model, ModelSource
+from cmcompiler.frontend.module_lines import ModuleLines
 from cmcompiler.frontend.user_model import UserModel
 from cmcompiler.frontend.weights import Origin, Weights, assign, is_random
 from cmcompiler.importer.suffixes import PROGRAMS
@@ -114,11 +115,13 @@ class PythonFile:
         with torch.random.fork_rng(devices=[]), blaming(self.path), self._neighbours():
             torch.manual_seed(seed)
             default = torch.get_default_dtype()
+            lines = ModuleLines()
             try:
-                made = self._make()
+                with lines.watching():
+                    made = self._make()
             finally:
                 torch.set_default_dtype(default)
-            user = UserModel.of(made, f"{self.path}:{self.name}")
+            user = UserModel.of(made, f"{self.path}:{self.name}", lines)
         return user.model(_weigh(user, weights, f"from {self.path.name}"), seed)
 
     def _make(self) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +11,26 @@ import numpy.typing as npt
 
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.model import Model
+from cmcompiler.frontend.module_lines import ModuleLines
 from cmcompiler.frontend.precision import Pattern, read_precision
 from cmcompiler.frontend.sample_origin import SampleOrigin
 from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Weights
+from cmcompiler.usercode import located
 
 if TYPE_CHECKING:
     import torch
 
 _SHUFFLES = 8
+_GATHERING = "wrap the module in one whose forward() takes a tensor for each, and {} them"
+_INPUTS = {
+    "dict": _GATHERING.format("names"),
+    "list": _GATHERING.format("gathers"),
+    "tuple": _GATHERING.format("gathers"),
+    "NoneType": "leave it out; if others follow, wrap the module in one that passes it",
+    "ndarray": "give tensors: torch.from_numpy",
+}
+"""What to do with inputs of other types."""
 _EXPECTED = "return module, example_inputs[, calibration], or an object with these attributes"
 
 
@@ -30,6 +41,7 @@ class UserModel:
     Attributes:
         notes: what people should know of how it was read.
         precision: of its modules.
+        lines: that make its modules, by path: see cmcompiler.usercode.with_line.
     """
 
     module: torch.nn.Module
@@ -39,9 +51,20 @@ class UserModel:
     labels: npt.NDArray[Any] | None
     notes: tuple[str, ...] = ()
     precision: tuple[Pattern, ...] = ()
+    lines: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, made: Any, where: str) -> UserModel:
+    def of(cls, made: Any, where: str, lines: ModuleLines | None = None) -> UserModel:
+        """
+        Args:
+            made: what the user's code returns.
+            where: names that code in errors.
+            lines: of the modules in it.
+
+        Raises:
+            InvalidRequest: there is no module, no example, or data of another shape than that.
+            Unsupported: a module that no program can compute.
+        """
         import torch
 
         from cmcompiler.frontend.adaptation import adapted
@@ -67,7 +90,9 @@ class UserModel:
             return [] if given is None else [single(tensors(sample, where)) for sample in given]
 
         example = tensors(fields["example_inputs"], where)
-        module, notes = adapted(fields["module"], example)
+        places = ({} if lines is None else lines.of(fields["module"])) or {"": where}
+        with located(places):
+            module, notes = adapted(fields["module"], example)
         user = cls(
             module,
             single(example),
@@ -76,6 +101,7 @@ class UserModel:
             None if labels is None else np.asarray(labels, np.int64),
             notes,
             read_precision(fields["precision"], where),
+            places,
         )
         user._check_samples(where)
         return user
@@ -103,6 +129,7 @@ class UserModel:
             weights=weights,
             notes=self.notes,
             precision=self.precision,
+            lines=self.lines,
         )
 
     def _shuffles(self, seed: int) -> list[tuple[torch.Tensor, ...]]:
@@ -130,5 +157,6 @@ def tensors(value: Any, where: str) -> tuple[torch.Tensor, ...]:
     items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
     for item in items:
         if not isinstance(item, torch.Tensor):
-            raise InvalidRequest(f"{where}: an input is a {type(item).__name__}, not a tensor")
+            kind = type(item).__name__
+            raise InvalidRequest(f"{where}: an input is a {kind}, not a tensor", _INPUTS.get(kind))
     return tuple(item.detach().cpu() for item in items)

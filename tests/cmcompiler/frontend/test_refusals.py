@@ -13,40 +13,53 @@ from torch import nn
 
 from cmcompiler import api
 from cmcompiler.errors import CompilerError, Unsupported
+from cmcompiler.frontend.adaptation import adapted
 from cmcompiler.usercode import shown
 
 FOLDER = Path(__file__).parents[2] / "data"
-MODULES = FOLDER / "bad_modules.py"
-EXPECTED = tomllib.loads((FOLDER / "bad_modules.toml").read_text())
-MARKED = {
-    match[1]: f"{shown(str(MODULES))}:{number}"
-    for number, line in enumerate(MODULES.read_text().splitlines(), start=1)
-    if (match := re.search(r"# here: (\w+)$", line))
-}
+GALLERIES = ("bad_modules", "bad_calls")
+EXPECTED = {name: tomllib.loads((FOLDER / f"{name}.toml").read_text()) for name in GALLERIES}
+
+
+def marked(gallery: str) -> dict[str, str]:
+    """The lines that messages name, by their marks."""
+    path = FOLDER / f"{gallery}.py"
+    return {
+        match[1]: f"{shown(str(path))}:{number}"
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if (match := re.search(r"# here: (\w+)$", line))
+    }
 
 
 @pytest.fixture(scope="module")
-def gallery():
-    spec = importlib.util.spec_from_file_location("bad_modules", MODULES)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def galleries():
+    modules = {}
+    for name in GALLERIES:
+        spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+        assert spec is not None and spec.loader is not None
+        modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(modules[name])
+    return modules
 
 
-def test_each_module_has_its_message(gallery) -> None:
-    made = {n for n, f in vars(gallery).items() if getattr(f, "__module__", "") == "bad_modules"}
-    assert {name for name in made if not name.startswith("_")} == set(EXPECTED)
+@pytest.mark.parametrize("gallery", GALLERIES)
+def test_each_module_has_its_message(galleries, gallery: str) -> None:
+    functions = vars(galleries[gallery]).items()
+    made = {name for name, f in functions if getattr(f, "__module__", "") == gallery}
+    assert {name for name in made if not name.startswith("_")} == set(EXPECTED[gallery])
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_bad_module_is_one_clear_line(gallery, name: str) -> None:
-    module, example = getattr(gallery, name)()
+@pytest.mark.parametrize(
+    ("gallery", "name"), [(gallery, name) for gallery in GALLERIES for name in EXPECTED[gallery]]
+)
+def test_a_bad_module_is_one_clear_line(galleries, gallery: str, name: str) -> None:
+    module, example = getattr(galleries[gallery], name)()
     with pytest.raises(CompilerError) as caught:
         api.compile(module, example)
-    assert caught.value.message == EXPECTED[name]["error"].format(**MARKED)
-    assert caught.value.hint == EXPECTED[name].get("hint")
+    expected = EXPECTED[gallery][name]
+    assert caught.value.message == expected["error"].format(**marked(gallery))
+    assert caught.value.hint == expected.get("hint")
 
 
 @pytest.mark.parametrize(
@@ -55,6 +68,21 @@ def test_a_bad_module_is_one_clear_line(gallery, name: str) -> None:
 def test_what_draws_in_training_only_is_taken(layer: nn.Module) -> None:
     compiled = api.compile(nn.Sequential(layer).eval(), torch.ones(1, 3, 4))
     assert compiled.contract.inputs
+
+
+def test_sums_that_torch_would_quantise_are_computed_in_float() -> None:
+    class Joined(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stub = torch.ao.quantization.QuantStub()
+            self.sum = torch.ao.nn.quantized.FloatFunctional()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = self.stub(x)
+            return self.sum.add(x, x)
+
+    module, _ = adapted(Joined().eval(), [torch.ones(1, 4)])
+    assert module(torch.ones(1, 4)).tolist() == [[2.0] * 4]
 
 
 def test_an_error_of_the_compiler_itself_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,7 @@ def test_a_tensor_of_samples_is_calibration_too(write):
         ("def model(): return 3, torch.rand(1, 4)", "did not return a torch.nn.Module"),
         ("def model(): return network(), torch.rand(1, 4), [], [3]", "returned a tuple of 4"),
         ("def model(): return network(), [1.5]", "an input is a float, not a tensor"),
+        ("def model(): return network(), {'x': torch.ones(1)}", "an input is a dict, not a tensor"),
         (
             "one = torch.ones(1, 4)\n"
             "class model: module, example_inputs, samples = network(), one, [one[0]]",
