@@ -77,7 +77,7 @@ struct apart_filter {
 /* Two outputs, any rounding. */
 #define TWO_OUTPUTS_APART \
     "ldr lr, [sp, #32]\n" \
-    "ldr r7, [r6]\n" \
+    "ldr.w r7, [r6]\n" \
     "ldr r10, [r6, #32]\n" \
     "ldr r12, [r6, #16]\n" \
     "ldr r11, [r6, #48]\n" \
@@ -85,7 +85,7 @@ struct apart_filter {
     "smlad r9, r10, r0, lr\n" \
     "smlad r8, r12, r1, r8\n" \
     "smlad r9, r11, r1, r9\n" \
-    "ldr r7, [r6, #64]\n" \
+    "ldr.w r7, [r6, #64]\n" \
     "ldr r12, [r5]\n" \
     "ldr lr, [r5, #16]\n" \
     "ldr r11, [r5, #32]\n" \
@@ -98,7 +98,7 @@ struct apart_filter {
     "smlad r9, r11, r4, r9\n" \
     LOAD_FACTOR \
     SCALE("r8") SCALE("r9") AWAY_FROM_ZERO("r8") AWAY_FROM_ZERO("r9") SHIFT("r8") SHIFT("r9") \
-    "ldr r7, [sp, #24]\n" \
+    "ldr.w r7, [sp, #24]\n" \
     "ldr lr, [sp, #8]\n" \
     SATURATE("r8") SATURATE("r9") \
     "strb r8, [r7]\n" \

@@ -142,7 +142,7 @@ struct strip {
 
 /* The next pair of columns, if it is not at r11, the end. */
 #define NEXT \
-    "cmp r12, r11\n" \
+    "cmp.w r12, r11\n" \
     "bne.w 1b\n" \
     "add sp, #32\n" \
     "pop {r4-r11, pc}\n"
@@ -168,13 +168,13 @@ struct strip {
           "2:\n" \
           MULTIPLY \
           "ldr r11, [sp, #4]\n" \
-          "cmp lr, r11\n" \
+          "cmp.w lr, r11\n" \
           "blo.w 2b\n" \
           OUTPUT \
           CM_ASM_END)
 
 /* Four depths of two rows as words of both: SEL takes bytes 0 and 2 from its first operand. */
-#define PAIR(row, SUM, even, odd) \
+#define PAIR(row, SUM, SUM_OTHER, even, odd) \
     "ldr r11, [" row ", r2]\n" \
     "ldr r10, [" row "], #4\n" \
     "lsl r12, r11, #8\n" \
@@ -182,13 +182,14 @@ struct strip {
     SUM \
     "sel r12, r10, r12\n" \
     "lsr r10, r10, #8\n" \
+    "str r12, " even "\n" \
     "sel r10, r10, r11\n" \
-    "str r10, " odd "\n" \
-    "str r12, " even "\n"
+    SUM_OTHER \
+    "str r10, " odd "\n"
 
-/* Pairs four rows. SUM0 and SUM1 add r10 and r11, which are bytes of two rows, plus 128 and as they are, to sums of
-   these in r5 to r8; ADD_TO_STARTS adds what follows from them to the last argument. */
-#define PAIR_FUNCTION(name, SUM0, SUM1, ADD_TO_STARTS) \
+/* Pairs four rows. SUM and SUM_OTHER add r10 and r11, which are bytes of two rows, plus 128 and as they are, to a sum
+   in r5 to r8; ADD_TO_STARTS adds what follows from these to the last argument. */
+#define PAIR_FUNCTION(name, SUM, SUM_OTHER, ADD_TO_STARTS) \
     __asm(".global " #name "\n" \
           CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
@@ -202,8 +203,8 @@ struct strip {
           "uadd8 r12, r12, r12\n" /* bytes that carry are those that SEL takes */ \
           ".p2align 2\n" \
           "1:\n" \
-          PAIR("r1", SUM0, "[r0], #4", "[r0, #8]") \
-          PAIR("r4", SUM1, "[r0], #12", "[r0, #8]") \
+          PAIR("r1", SUM("r5"), SUM_OTHER("r6"), "[r0], #4", "[r0, #4]") \
+          PAIR("r4", SUM("r7"), SUM_OTHER("r8"), "[r0], #12", "[r0, #-4]") \
           "subs r3, #1\n" \
           "bne 1b\n" \
           ADD_TO_STARTS \
@@ -216,7 +217,7 @@ typedef void strip_function(const struct strip *strip);
 typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks,
                            uint32_t *starts);
 
-pair_function cm_dsp_pair_four, cm_dsp_pair_four_w16, cm_dsp_pair_four_w4;
+pair_function cm_dsp_pair_four, cm_dsp_pair_four_w16;
 
 /* Pairs some chunks of four rows, from depth `at` on, behind as many terms that sums of these rows begin
  * with. */
@@ -277,27 +278,29 @@ static inline void widen_three(uint32_t *out, const int8_t *row, const int8_t *r
     sums[2] = sum2;
 }
 
-/* All columns of some rows. */
-static inline void multiply(const struct cm_gemm *gemm, const struct shape *shape, strip_function *run,
-                            struct strip *strip, int8_t *out, int32_t out_stride, int32_t count)
+/* The last one of an odd number of columns. */
+static __attribute__((noinline)) void multiply_last(const struct cm_gemm *gemm, const struct shape *shape,
+                                                    strip_function *run, struct strip strip, int32_t count)
 {
-    strip->weights = gemm->weights;
-    strip->weights_end = shape->weights_end;
-    strip->out = out;
-    strip->out_stride = out_stride;
-    if (gemm->columns > 1)
-        run(strip);
-    if (gemm->columns % 2 == 0)
-        return;
-    int8_t last[2 * ROWS];
-    strip->weights = shape->weights_end;
-    strip->weights_end = shape->weights_end + shape->block_bytes;
-    strip->out = last;
-    strip->out_stride = strip->third = 2;
-    run(strip);
-    out += gemm->columns - 1;
+    int8_t last[2 * ROWS], *out = (int8_t *)strip.out + gemm->columns - 1;
+    const int32_t out_stride = strip.out_stride;
+    strip.weights = shape->weights_end;
+    strip.weights_end = shape->weights_end + shape->block_bytes;
+    strip.out = last;
+    strip.out_stride = strip.third = 2;
+    run(&strip);
     for (int32_t r = 0; r < count; ++r)
         out[r * out_stride] = last[2 * r];
+}
+
+/* All columns of some rows. */
+static inline void multiply(const struct cm_gemm *gemm, const struct shape *shape, strip_function *run,
+                            const struct strip *strip, int32_t count)
+{
+    if (gemm->columns > 1)
+        run(strip);
+    if (gemm->columns % 2 != 0)
+        multiply_last(gemm, shape, run, *strip, count);
 }
 
 /* The outputs of up to three rows, whose sums the assembly makes. */
@@ -351,24 +354,35 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
 {
     const int8_t *lhs = gemm->lhs;
     int8_t *out = gemm->out;
-    int32_t left = gemm->rows;
+    const int32_t threes = -gemm->rows & (ROWS - 1), lhs_stride = gemm->lhs_stride;
+    const int32_t out_stride = gemm->out_stride;
     struct shape shape = shape_of(gemm, loops->weight_bytes);
-    struct strip strip = {.row = gemm->workspace, .zero_point = gemm->output.zero_point};
+    struct strip strip = {
+        .row = gemm->workspace,
+        .zero_point = gemm->output.zero_point,
+        .out_stride = out_stride,
+        .weights = gemm->weights,
+        .weights_end = shape.weights_end,
+    };
     begin_four(gemm, &shape, loops, &strip);
-    for (; left > FEWER_ROWS * (-left & (ROWS - 1)); left -= ROWS) {
+    for (int32_t fours = (gemm->rows - FEWER_ROWS * threes) / ROWS; fours > 0; --fours) {
         if (lhs != NULL)
-            pair_rows(gemm->workspace, loops->pair, loops->terms, 0, lhs, gemm->lhs_stride, shape.chunks);
-        multiply(gemm, &shape, loops->four, &strip, out, gemm->out_stride, ROWS);
-        lhs += ROWS * gemm->lhs_stride;
-        out += ROWS * gemm->out_stride;
+            pair_rows(gemm->workspace, loops->pair, loops->terms, 0, lhs, lhs_stride, shape.chunks);
+        strip.out = out;
+        multiply(gemm, &shape, loops->four, &strip, ROWS);
+        lhs += ROWS * lhs_stride;
+        out += ROWS * out_stride;
     }
-    for (; left > 0; left -= FEWER_ROWS) {
+    for (int32_t left = gemm->rows < FEWER_ROWS * threes ? gemm->rows : FEWER_ROWS * threes; left > 0;
+         left -= FEWER_ROWS) {
         int32_t count = left < FEWER_ROWS ? left : FEWER_ROWS;
         begin_three(gemm, &shape, loops, &strip, lhs, count);
-        strip.third = count > 2 ? gemm->out_stride : 0;
-        multiply(gemm, &shape, loops->three, &strip, out, count > 1 ? gemm->out_stride : 0, count);
-        lhs += FEWER_ROWS * gemm->lhs_stride;
-        out += FEWER_ROWS * gemm->out_stride;
+        strip.out = out;
+        strip.out_stride = count > 1 ? out_stride : 0;
+        strip.third = count > 2 ? out_stride : 0;
+        multiply(gemm, &shape, loops->three, &strip, count);
+        lhs += FEWER_ROWS * lhs_stride;
+        out += FEWER_ROWS * out_stride;
     }
 }
 

@@ -84,17 +84,17 @@
 /* Sums begin with a part that depends on the row plus one that depends on the columns. */
 #define START_FOUR \
     "ldr lr, [sp]\n" \
+    "ldr r7, [r12, #4]\n" \
+    "ldr r4, [r12, #8]\n" \
+    "ldr r5, [r12, #12]\n" \
+    "ldr r8, [r12, #16]\n" \
+    "ldr r6, [r12], #20\n" \
     "ldr r1, [lr, #4]\n" \
     "ldr r2, [lr, #8]\n" \
     "ldr r3, [lr, #12]\n" \
     "ldr r10, [lr, #16]\n" \
     "ldr r11, [lr, #20]\n" \
     "ldr r0, [lr], #24\n" \
-    "ldr r7, [r12, #4]\n" \
-    "ldr r4, [r12, #8]\n" \
-    "ldr r5, [r12, #12]\n" \
-    "ldr r8, [r12, #16]\n" \
-    "ldr r6, [r12], #20\n" \
     "add r1, r7\n" \
     WIDEN_WEIGHTS("r9", "r8") \
     "add r3, r7\n" \
@@ -120,10 +120,10 @@
     PRELOAD_THREE
 
 /* Sums of rows, of their numbers plus 128. */
-#define SUM(low, high) \
+#define SUM(sum) \
     "eor lr, r11, #0x80808080\n" \
-    "usada8 " low ", r10, r9, " low "\n" \
-    "usada8 " high ", lr, r9, " high "\n"
+    "usada8 " sum ", r10, r9, " sum "\n"
+#define SUM_OTHER(sum) "usada8 " sum ", lr, r9, " sum "\n"
 
 /* Minus COLUMN_TERM times the sums, for pairs of rows and for their second rows. */
 #define ADD_TO_STARTS \
@@ -142,7 +142,7 @@
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-PAIR_FUNCTION(cm_dsp_pair_four, SUM("r5", "r6"), SUM("r7", "r8"), ADD_TO_STARTS);
+PAIR_FUNCTION(cm_dsp_pair_four, SUM, SUM_OTHER, ADD_TO_STARTS);
 STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_FOUR));
 STRIP_FUNCTION(cm_dsp_multiply_three, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(PART_THREE));
 /* clang-format on */

@@ -89,11 +89,11 @@ struct strip {
           ".p2align 2\n" \
           "2:\n" \
           MULTIPLY \
-          "cmp lr, r11\n" \
+          "cmp.w lr, r11\n" \
           "bne.w 2b\n" \
           OUTPUT \
           "ldr r4, [sp, #12]\n" \
-          "cmp r12, r4\n" \
+          "cmp.w r12, r4\n" \
           "bne.w 1b\n" \
           "add sp, #24\n" \
           "pop {r4-r11, pc}\n" \
