@@ -57,7 +57,7 @@ class Estimator:
 
         Those that the image measured and those between them alternate.
         """
-        return _between_readings(self.profile, self.more, self.cycles)
+        return between_readings(self.profile, self.more, self.cycles)
 
     def with_flash(self, flash: FlashModel) -> list[float]:
         """Cycles of the same intervals, with what the core waits for flash."""
@@ -69,7 +69,7 @@ class Estimator:
         def cycles(segment: Edges) -> float:
             return flash.cycles(self.cycles(segment), counts[id(segment)])
 
-        return _between_readings(self.profile, self.more, cycles)
+        return between_readings(self.profile, self.more, cycles)
 
     def instructions(self) -> list[float]:
         """Executed in the same intervals."""
@@ -145,10 +145,10 @@ def executed(profile: Profile, more: int = 0) -> list[float]:
     def amount(segment: Edges) -> float:
         return sum(count * blocks[after].count for (_, after), count in segment.items() if after)
 
-    return _between_readings(profile, more, amount)
+    return between_readings(profile, more, amount)
 
 
-def _between_readings(profile: Profile, more: int, amount: Callable[[Edges], float]) -> list[float]:
+def between_readings(profile: Profile, more: int, amount: Callable[[Edges], float]) -> list[float]:
     readings = profile.segments[1:_READINGS:2]
     overhead = min(map(amount, readings), default=0.0)
     return [max(0.0, amount(segment) - overhead) for segment in _measured(profile, more)]

@@ -83,13 +83,15 @@ class FitReport:
         estimated = [f"{MARKS[basis]} {told}" for basis, told in _BASIS.items() if basis in bases]
         if estimated:
             estimated[-1] += "; arena and weights are exact"
-        errors = _errors(known)
-        if errors and (self.everything or self.by_board):
-            told = ", ".join(f"{error} % on the {core_title(cpu)}" for cpu, error in errors.items())
-            estimated.append(f"time predicted without a run, at zero wait states: within {told}")
-        elif errors and len({cell.model for cell in known}) == 1:
-            within = f"within {max(errors.values())} %"
-            estimated.append(f"time predicted without a run, at zero wait states: {within}")
+        for basis, errors in _errors(known).items():
+            if self.everything or self.by_board:
+                told = ", ".join(
+                    f"{worst} % on the {core_title(cpu)}" for cpu, worst in errors.items()
+                )
+                estimated.append(f"time predicted without a run, {basis}: within {told}")
+            elif len({cell.model for cell in known}) == 1:
+                within = f"within {max(errors.values())} %"
+                estimated.append(f"time predicted without a run, {basis}: {within}")
         yield from _paragraph(estimated)
         if unknown := dict.fromkeys(cell.model for cell in self.cells if cell.need is None):
             names = " ".join(unknown)
@@ -152,17 +154,32 @@ def _time(cycles: PredictedCycles | None) -> str:
     """`, 33 ms`, or cycles where the clock is not known; two digits, as it is predicted."""
     if cycles is None:
         return ""
+    if cycles.with_flash is not None:
+        return f", {_duration(cycles.with_flash.milliseconds)} with flash"
     if cycles.milliseconds is None:
         return f", {float(f'{cycles.total / 1e6:.2g}'):g} M cycles"
-    milliseconds = float(f"{cycles.milliseconds:.2g}")
-    return f", {milliseconds / 1e3:g} s" if milliseconds >= 1000 else f", {milliseconds:g} ms"
+    return f", {_duration(cycles.milliseconds)}"
 
 
-def _errors(cells: Sequence[Cell]) -> dict[str, int]:
-    """By core, how far the zoo's predictions differ from the simulator's at most, in percent."""
-    return {
-        cell.board.cpu: cell.cycles.error_percent for cell in cells if cell.fits and cell.cycles
-    }
+def _duration(milliseconds: float) -> str:
+    rounded = float(f"{milliseconds:.2g}")
+    return f"{rounded / 1e3:g} s" if rounded >= 1000 else f"{rounded:g} ms"
+
+
+def _errors(cells: Sequence[Cell]) -> dict[str, dict[str, int]]:
+    """How far predictions differ from the simulator at most, in percent, by core, for times at zero
+    wait states and for those with flash.
+    """
+    errors: dict[str, dict[str, int]] = {}
+    for cell in cells:
+        if cell.fits and (cycles := cell.cycles) is not None:
+            flash = cycles.with_flash
+            basis = "at zero wait states"
+            if flash is not None:
+                basis = f"with flash at {flash.clock_hz / 1e6:g} MHz"
+            worst = cycles.error_percent if flash is None else flash.error_percent
+            errors.setdefault(basis, {})[cell.board.cpu] = worst
+    return errors
 
 
 def _excess(cell: Cell) -> str:

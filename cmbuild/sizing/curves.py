@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from cmbuild.boards.board import Board
 from cmbuild.errors import UsageError
+from cmbuild.pipeline.copies import Copying
 from cmbuild.sizing.estimate import Need, ProgramSize
-from cmbuild.sizing.prediction import predict
 from cmbuild.sizing.results import CurvePointResult, RamCurveResult
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class CurveSizes:
         points = []
         for each in self.points:
             program, need = each.program, needed(each.program)
-            cycles = predict(board, program.isa, program.work)
+            cycles = program.cycles_on(board, Copying())
             points.append(
                 CurvePointResult(
                     ram_budget=each.budget,

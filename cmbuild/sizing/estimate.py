@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 from cmbuild import paths
 from cmbuild.boards.board import Board
 from cmbuild.image.stack_depth import stack_bytes
+from cmbuild.pipeline.copies import Copying
 from cmbuild.sizing.linking import Linked
-from cmbuild.sizing.prediction import work_by_kernel
+from cmbuild.sizing.prediction import predict, work_by_kernel
+from cmbuild.sizing.results import PredictedCycles
+from cmbuild.sizing.waiting import StepWork, hot_parts, with_flash
 from cmbuild.toolchain.kernel_sources import without_comments
 from cmbuild.toolchain.toolchains import has_stack_limit
 from cmcompiler.ir.work import Work
@@ -61,6 +64,7 @@ class ProgramSize:
         kernels: that are called, without `cm_`.
         isa: that they are to use.
         work: of each of them.
+        steps: the work of each one.
     """
 
     constants: int
@@ -69,6 +73,7 @@ class ProgramSize:
     kernels: tuple[str, ...]
     isa: str = ""
     work: Mapping[str, Work] = field(default_factory=dict)
+    steps: tuple[StepWork, ...] = ()
 
     @classmethod
     def of(cls, plan: Plan) -> ProgramSize:
@@ -83,7 +88,16 @@ class ProgramSize:
             kernels=tuple(sorted(kernels)),
             isa=plan.isa.label,
             work=work_by_kernel(plan),
+            steps=StepWork.of_plan(plan),
         )
+
+    def cycles_on(self, board: Board, copying: Copying) -> PredictedCycles | None:
+        """Cycles on a board; None where the cost of a kernel is not known."""
+        cycles = predict(board, self.isa, self.work)
+        if cycles is None:
+            return None
+        hot = hot_parts(board, copying, self.steps, self.constants, self.arena)
+        return with_flash(board, cycles, self.steps, hot)
 
 
 @dataclass(frozen=True, slots=True)

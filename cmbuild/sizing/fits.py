@@ -18,6 +18,7 @@ from cmbuild.display.mixture import MixResult
 from cmbuild.errors import Failed, Missing
 from cmbuild.files import write
 from cmbuild.firmware.remedies import Attempt, Choice, advice, attempts
+from cmbuild.pipeline.copies import Copying
 from cmbuild.pipeline.performing import is_made
 from cmbuild.pipeline.pipeline import Pipeline
 from cmbuild.pipeline.request import NARROW, WIDE, Boundary, BuildRequest, Planning
@@ -36,7 +37,6 @@ from cmbuild.sizing.estimate import (
     need,
 )
 from cmbuild.sizing.linking import Linked, link
-from cmbuild.sizing.prediction import predict
 from cmbuild.sizing.results import (
     ExportedAccuracy,
     FitResult,
@@ -62,7 +62,7 @@ _CURVE = TypeAdapter(CurveSizes)
 _Key = tuple[str, tuple[Pattern, ...], Isa, Boundary, Planning]
 """Model, precision of its modules, and how it is planned."""
 
-_VERSION = 7  # version of the `fits` entries in the cache
+_VERSION = 8  # version of the `fits` entries in the cache
 
 
 class NoProgram(Missing):
@@ -138,7 +138,7 @@ class Cell:
     def _cycles(self, need: Need | None) -> PredictedCycles | None:
         if need is None:
             return None
-        return predict(self.board, need.program.isa, need.program.work)
+        return need.program.cycles_on(self.board, Copying())
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,17 +32,37 @@ class NeedResult:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictedFlash:
+    """Cycles with what the core waits for its flash, predicted for what a run copies to RAM.
+
+    Attributes:
+        clock_hz, wait_states, milliseconds: as `cycles.with_flash` of a run.
+        error_percent: that of the core's cycles, and the largest difference from the simulator that
+            waiting adds on recorded runs.
+    """
+
+    total: int
+    clock_hz: int
+    wait_states: int
+    milliseconds: float
+    error_percent: int
+
+
+@dataclass(frozen=True, slots=True)
 class PredictedCycles:
     """Cycles of one inference, predicted from the plan without a run.
 
     Attributes:
         milliseconds: None where the board's clock is not known.
         error_percent: largest difference from the simulator on the models of the zoo.
+        with_flash: None where the board does not describe its flash, or no run has shown what its
+            kernels read of it.
     """
 
     total: int
     milliseconds: float | None
     error_percent: int
+    with_flash: PredictedFlash | None = None
 
 
 @dataclass(frozen=True, slots=True)

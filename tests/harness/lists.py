@@ -29,6 +29,7 @@ from cmcompiler.decode.registry import operators
 from cmcompiler.tflite.operators import PREFIX
 from harness.package_calls import table as package_calls
 from harness.predictions import table as predictions
+from harness.reads import table as reads
 from harness.second_opinion import loops
 from harness.sources import ROOT, torch_users
 
@@ -100,6 +101,10 @@ def prediction_errors() -> str:
     return _table(*predictions())
 
 
+def flash_prediction_errors() -> str:
+    return _table(*reads())
+
+
 def boards() -> str:
     rows = []
     for file in sorted((ROOT / "boards").glob("*/board.toml")):
@@ -166,6 +171,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "boards": boards,
     "calls-of-packages": calls_of_packages,
     "prediction-errors": prediction_errors,
+    "flash-prediction-errors": flash_prediction_errors,
     "launchers": launchers,
     "flash-methods": flash_methods,
     "toolchains": toolchains,
