@@ -76,6 +76,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.state_ranges",
     "cmcompiler.frontend.torchscript",
     "cmcompiler.frontend.training",
+    "cmcompiler.frontend.tried_samples",
     "cmcompiler.frontend.unstorable",
 )
 # What `pip install cmbuild` must run without the extra `export`.

@@ -14,8 +14,8 @@ from torch.fx import GraphModule, Node
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.float_parts import UnroundedPart
 from cmcompiler.frontend.operators.arithmetic import DIVISIONS
-from cmcompiler.frontend.refinement import sample_count
 from cmcompiler.frontend.simulation import Results, Simulation
+from cmcompiler.frontend.tried_samples import sample_count
 
 REASON = "its divisor would be rounded to 0"
 

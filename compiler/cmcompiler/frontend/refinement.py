@@ -22,7 +22,8 @@ from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.resolution import LEAST, OperandRounding, coarse
 from cmcompiler.frontend.sensitivity import snr
-from cmcompiler.frontend.simulation import Simulation, element_count
+from cmcompiler.frontend.simulation import Simulation
+from cmcompiler.frontend.tried_samples import divided, resolved_samples, sample_count
 
 MINIMAL_GAIN = 1.0
 """In dB; less is not worth other bits than the quantizer's own."""
@@ -67,15 +68,6 @@ _TAILS = (0.0, 1e-5, 1e-4)
 
 _HELD_GAIN = 0.5
 """Share of a gain that must hold on samples that were not tried."""
-
-_FEWEST_TO_DIVIDE = 24
-"""Samples of which some can be left untried; of fewer, those that decide would say too little."""
-
-_SAMPLES = 32
-_FEWEST_SAMPLES = 4
-_ELEMENTS = 100_000_000
-"""Elements of all activations of all samples that refinement computes with, if that many samples
-are more than the fewest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,29 +395,3 @@ def _needs_own_runtime(prepared: GraphModule) -> bool:
         for node in prepared.graph.nodes
         if node.target in QUANTIZED
     )
-
-
-def divided(
-    samples: Sequence[Sequence[Tensor]], most: int
-) -> tuple[Sequence[Sequence[Tensor]], Sequence[Sequence[Tensor]]]:
-    """Samples to try, and others that show whether a gain holds; none of a few samples.
-
-    Args:
-        most: samples to try.
-    """
-    if len(samples) > most:
-        return samples[:most], samples[most : most + most // 2]
-    if len(samples) < _FEWEST_TO_DIVIDE:
-        return samples, ()
-    tried = [each for index, each in enumerate(samples, start=1) if index % 4]
-    return tried, samples[3::4]
-
-
-def resolved_samples(prepared: GraphModule) -> int:
-    """Samples on which single operators are looked at."""
-    return max(1, sample_count(prepared) // _MOST_SPOILT)
-
-
-def sample_count(prepared: GraphModule) -> int:
-    """Samples that refinement uses: fewer for larger models."""
-    return min(_SAMPLES, max(_FEWEST_SAMPLES, _ELEMENTS // max(element_count(prepared), 1)))

@@ -17,7 +17,6 @@ from cmcompiler.frontend.refinement import (
     MINIMAL_FURTHER_GAIN,
     MINIMAL_GAIN,
     Refiner,
-    divided,
 )
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.target import Target
@@ -124,14 +123,6 @@ def test_a_gain_must_hold_on_samples_that_were_not_tried(unseen, holds):
     refiner._measure_unseen = lambda: unseen
     assert refiner._holds(MINIMAL_GAIN) is holds
     assert refiner._unseen_snr == (unseen if holds else 30.0)
-
-
-def test_samples_are_tried_or_not():
-    assert divided(range(45), 32) == (range(32), range(32, 45))
-    assert divided(range(23), 32) == (range(23), ())
-    tried, unseen = divided(range(24), 32)
-    assert sorted([*tried, *unseen]) == list(range(24))
-    assert list(unseen) == [3, 7, 11, 15, 19, 23]
 
 
 def test_one_sample_corrects_nothing(calibration):
