@@ -279,6 +279,11 @@ def command_line() -> argparse.ArgumentParser:
         help="only kernels without costs, and models that call them; others stay",
     )
     parser.add_argument(
+        "--only-record",
+        action="store_true",
+        help="all costs stay; runs of --programs are recorded again, and errors stated anew",
+    )
+    parser.add_argument(
         "--boards",
         default=",".join(BOARDS),
         help="only the cores of these boards; the costs of others stay",
@@ -287,7 +292,7 @@ def command_line() -> argparse.ArgumentParser:
         "--programs",
         type=lambda text: text.split(","),
         default=MODELS,
-        help="with --only-new: of runs of these .tflite and .pte files, with commas",
+        help="with --only-new, --only-record: of runs of these .tflite and .pte files, with commas",
     )
     parser.add_argument(
         "--again",
@@ -320,7 +325,7 @@ def main() -> None:
             if arguments.only_wide:
                 own = narrow(recorded[board.cpu])
                 costs = finished(known.isa, narrow(known.kernels), own)
-            elif arguments.only_new:
+            elif arguments.only_new or arguments.only_record:
                 named = arguments.programs
                 runs.add(work.pipeline, build, name, NARROW, named, budgets=arguments.budgets)
                 kernels = {
@@ -330,7 +335,8 @@ def main() -> None:
                 }
                 known = known.model_copy(update={"kernels": kernels})
                 new = [step for step in runs.steps if step[1] not in known.kernels]
-                called = {model: runs.recorded[model] for model, *_ in new}
+                telling = runs.steps if arguments.only_record else new
+                called = {model: runs.recorded[model] for model, *_ in telling}
                 own = {**recorded[board.cpu], **called}
                 prices = sorted({**known.kernels, **fitted(new, runs.steps)}.items())
                 costs = finished(known.isa, dict(prices), own)

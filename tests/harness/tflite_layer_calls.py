@@ -234,11 +234,14 @@ def unidirectional_sequence_lstm(
     clip: float = 10.0,
     cell: float = 2**-12,
     steps: int = 5,
+    features: int = 6,
+    units: int = 4,
+    batch: int = 2,
 ) -> None:
-    units, features, batch = 4, 6, 1 if time_major else 2
+    batch = 1 if time_major else batch
     hidden_scale = 1 / 128
     shape = (steps, batch) if time_major else (batch, steps)
-    source = make.source((*shape, features), 0.03, 2)
+    source = make.source((*shape, features), 0.03 * make.finer, 2)
     operands = [source]
     operands += [
         make.file.constant(make.int8(units, features), scale=0.011 + 0.003 * i) for i in range(4)

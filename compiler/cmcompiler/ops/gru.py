@@ -11,7 +11,7 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Int32, Place, Struct
 from cmcompiler.ir.op import Array, KernelCall, Scratch, Tensors
-from cmcompiler.ir.work import Arguments
+from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.gates import (
     UNIT_BITS,
@@ -32,6 +32,7 @@ from cmcompiler.ops.support.recurrence import (
     read_sequences,
     shaped_as_final,
     state_of,
+    work_by_rows,
 )
 from cmcompiler.ops.support.requantize import Int8Array
 from cmcompiler.ops.support.short_recurrence import PackedShortLayer, short_layer
@@ -66,6 +67,9 @@ class GruArguments(GruLoop):
     c_name = "cm_gru"
 
     layer: PackedLayer
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        return work_by_rows(self.layer, macs, outputs, calls, lanes)
 
 
 @dataclass(frozen=True)

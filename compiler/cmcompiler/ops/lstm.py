@@ -11,7 +11,7 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
 from cmcompiler.ir.op import Array, KernelCall, Packed, Scratch, Tensors
-from cmcompiler.ir.work import Arguments
+from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.arguments import OutputValues
@@ -37,6 +37,7 @@ from cmcompiler.ops.support.recurrence import (
     read_sequences,
     shaped_as_final,
     state_of,
+    work_by_rows,
 )
 from cmcompiler.ops.support.requantize import (
     Int8Array,
@@ -95,6 +96,9 @@ class LstmArguments(LstmLoop):
     projection: PackedProjection
     initial: Annotated[Narrowing, "of initial outputs"]
 
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        return work_by_rows(self.layer, macs, outputs, calls, lanes)
+
 
 @dataclass(frozen=True)
 class ShortLstmArguments(LstmLoop):
@@ -114,6 +118,9 @@ class ClippedLstmArguments(Arguments):
 
     lstm: LstmArguments
     cell_limit: Int32
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        return self.lstm.whole(macs, outputs, calls, lanes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +229,7 @@ class Lstm(Recurrence):
         )
         if self.cell_limit is not None:
             clipped = ClippedLstmArguments(arguments, self.cell_limit)
-            return [KernelCall.of("lstm_clipped", clipped, microkernel=GEMV16)]
+            return [KernelCall.of("lstm_clipped", clipped, microkernel=GEMV16, family="lstm")]
         return [KernelCall.of("lstm", arguments, microkernel=GEMV16)]
 
     def _packed_projection(self, isa: Isa) -> PackedProjection:

@@ -11,7 +11,7 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Place
 from cmcompiler.ir.op import Array, KernelCall, Tensors
-from cmcompiler.ir.work import Arguments
+from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.gates import Int16Array, Narrowing, packed_table, tanh
 from cmcompiler.ops.support.packing import GEMV16
@@ -23,6 +23,7 @@ from cmcompiler.ops.support.recurrence import (
     read_narrowing,
     read_sequences,
     state_of,
+    work_by_rows,
 )
 from cmcompiler.ops.support.requantize import Int8Array
 
@@ -43,6 +44,9 @@ class RnnArguments(Arguments):
     initial_hidden: Place
     narrowing: Narrowing
     initial: Annotated[Narrowing, "of initial outputs"]
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        return work_by_rows(self.layer, macs, outputs, calls, lanes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from harness.examples import single
 from harness.predictions import RUNS, differences, work_of
+from harness.tflite_calls import tflite_call
 
 from cmbuild.catalog import find_board
 from cmbuild.sizing.prediction import known_costs, predict, work_by_kernel, work_of_steps
+from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
@@ -19,6 +21,7 @@ from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
+from cmcompiler.tflite.reader import read_tflite
 
 CORES = known_costs().cores
 CLOSE = 15
@@ -45,6 +48,27 @@ def convolution(width: int, channels: int, side: int = 3) -> Graph:
         (1, 5, width, 3),
     )
     return single(op, np.zeros((1, 5, width, channels), np.int8)).graph
+
+
+@pytest.mark.parametrize("isa", Isa)
+def test_an_lstm_with_clipped_cells_has_a_price_on_every_core(isa: Isa) -> None:
+    call = tflite_call("unidirectional_sequence_lstm_clipped")
+    work = work_by_kernel(make_plan(build_graph(read_tflite(call.data)), isa))
+    lanes = {Isa.SCALAR: 10, Isa.DSP: 12, Isa.MVE: 32}[isa]
+    rows, units = 2 * 5, 4
+    assert work == {
+        "lstm": Work(
+            macs=rows * 4 * units * 10,
+            filled=rows * 4 * units * lanes,
+            outputs=rows * units,
+            calls=1,
+            portions=rows,
+            columns=rows * units * 2,
+        )
+    }
+    cores = [costs for costs in CORES.values() if costs.isa == isa.label]
+    assert cores
+    assert all(costs.cycles(work) is not None for costs in cores)
 
 
 def test_the_work_of_a_convolution() -> None:

@@ -18,12 +18,13 @@ from cmcompiler.decode.call import Call
 from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
 from cmcompiler.ir.op import Address, Array, Op, Scratch, Tensors, Word
 from cmcompiler.ir.tensor import Tensor
+from cmcompiler.ir.work import Work, filled, plain
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import check_depth
 from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, PackedProduct
 from cmcompiler.ops.support.parameters import INT32_MAX, read_zero_point
-from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Int8Array
+from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Int8Array, Rounding
 from cmcompiler.ops.support.short_gates import FineGateProduct, ShortGateProduct, ShortNarrowing
 
 NONE = 0xFFFFFFFF
@@ -60,6 +61,22 @@ class PackedLayer(Struct):
     hidden_product: PackedProduct
     sizes: Annotated[LoopSizes, INLINE]
     zero_point: Int32
+
+
+def work_by_rows(layer: PackedLayer, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+    """All work of a layer that computes one row of gates after the other: its portions.
+
+    Columns are units whose gates are rescaled in more than one step, once for either product.
+    """
+    products, sizes = (layer.input_product, layer.hidden_product), layer.sizes
+    rows = sizes.steps * sizes.batch
+    in_vectors = sum(filled(each.depth, lanes) for each in products)
+    general = sum(each.rounding == Rounding.GENERAL for each in products)
+    return plain(macs, outputs, calls, lanes)._replace(
+        filled=macs * in_vectors / sum(each.depth for each in products),
+        portions=rows,
+        columns=rows * sizes.units * general,
+    )
 
 
 @dataclass(frozen=True, slots=True)
