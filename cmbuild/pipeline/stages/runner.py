@@ -86,11 +86,22 @@ class RunnerStage(Stage):
             "model": [model / name for name in (C_FILE, HEADER, ASSEMBLY, WEIGHTS)],
             "library": self.library.archive,
             "board": self.board.folder,
-            "copied": self.placed_board.layout != self.board.layout,
+            "copied": self._copied_parts,
             "hot": repr(self.hot_steps),
             "products": [*PRODUCTS, RECORD],
             "sources": [paths.runtime() / name for name in SOURCES],
         }
+
+    @property
+    def _copied_parts(self) -> Value:
+        """Whether kernels and constants are copied to RAM although the board does not say so."""
+        own, placed = self.board.layout, self.placed_board.layout
+        if own is None or placed is None:
+            return []
+        return [
+            placed.hot_kernels != own.hot_kernels,
+            placed.hot_constants != own.hot_constants,
+        ]
 
     @property
     def entry(self) -> Entry:
