@@ -80,6 +80,19 @@ def narrow(example: Example) -> Example:
     return single(replace(op, weights=weights, requantize=requantize), *example.inputs)
 
 
+def in_groups(example: Example) -> Example:
+    """The layer with weights of four bits, and a factor for each 32 columns."""
+    op = example.graph.nodes[0].op
+    assert isinstance(op, Conv2d | Linear)
+    rows = (op.weights.astype(int) // 16).clip(-7, 7).reshape(len(op.weights), -1)
+    rows[:, ::32] = 7
+    factors = NUMBERS.integers(9, 19, (len(rows), -(-rows.shape[1] // 32)))
+    weights = rows * factors.repeat(32, axis=1)[:, : rows.shape[1]]
+    return single(
+        replace(op, weights=weights.reshape(op.weights.shape).astype(np.int8)), *example.inputs
+    )
+
+
 def compared() -> list[Compared]:
     products = {
         "1x1 14x14x16->32": conv("14x14x16", 32),
@@ -101,6 +114,15 @@ def compared() -> list[Compared]:
         *(Compared(f"int16 {name}", each, short(each)) for name, each in products.items()),
         *(Compared(f"int16 {name}", each, short(each)) for name, each in filters.items()),
         *(Compared(f"int4 {name}", each, narrow(each)) for name, each in products.items()),
+        *(
+            Compared(f"4w16a {name}", short(each), short(narrow(each)))
+            for name, each in products.items()
+        ),
+        *(
+            Compared(f"int4/32 {name}", each, in_groups(each))
+            for name, each in products.items()
+            if name != "1x1 14x14x16->32"
+        ),
     ]
 
 

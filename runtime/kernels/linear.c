@@ -107,6 +107,32 @@ void cm_linear_vector_w4_general(const struct cm_context *context, const struct 
     apply(context, call, cm_isa_gemv_s8_w4_general);
 }
 
+/* With such in groups of depths. */
+void cm_linear_g4(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_g4);
+}
+
+void cm_linear_g4_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_g4_general);
+}
+
+void cm_linear_g4_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_g4_half_up);
+}
+
+void cm_linear_vector_g4(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemv_s8_g4);
+}
+
+void cm_linear_vector_g4_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemv_s8_g4_general);
+}
+
 /* Of int16. All sizes of the arguments are bytes. */
 void cm_linear_s16(const struct cm_context *context, const struct cm_call *call)
 {
@@ -116,6 +142,16 @@ void cm_linear_s16(const struct cm_context *context, const struct cm_call *call)
 void cm_linear_s16_long(const struct cm_context *context, const struct cm_call *call)
 {
     apply(context, call, cm_isa_gemm_s16_long);
+}
+
+void cm_linear_s16_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s16_w4);
+}
+
+void cm_linear_s16_long_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s16_long_w4);
 }
 
 static void clamp(const struct cm_context *context, const struct cm_call *call)
@@ -176,5 +212,23 @@ void cm_linear_w4_half_up_clamped(const struct cm_context *context, const struct
 void cm_linear_vector_w4_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_linear_vector_w4(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_g4_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_g4(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_g4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_g4_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_vector_g4_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_vector_g4(context, call);
     clamp(context, call);
 }

@@ -81,6 +81,22 @@ void cm_pixel_conv2d_w4_half_up(const struct cm_context *context, const struct c
     convolve(context, call, cm_isa_gemm_s8_w4_half_up);
 }
 
+/* With such in groups of depths. */
+void cm_pixel_conv2d_g4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_g4);
+}
+
+void cm_pixel_conv2d_g4_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_g4_general);
+}
+
+void cm_pixel_conv2d_g4_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_g4_half_up);
+}
+
 /* Of int16. All sizes of the arguments are bytes. */
 void cm_pixel_conv2d_s16(const struct cm_context *context, const struct cm_call *call)
 {
@@ -90,6 +106,16 @@ void cm_pixel_conv2d_s16(const struct cm_context *context, const struct cm_call 
 void cm_pixel_conv2d_s16_long(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_gemm_s16_long);
+}
+
+void cm_pixel_conv2d_s16_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s16_w4);
+}
+
+void cm_pixel_conv2d_s16_long_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s16_long_w4);
 }
 
 static void clamp(const struct cm_context *context, const struct cm_call *call)
@@ -126,5 +152,17 @@ void cm_pixel_conv2d_w4_clamped(const struct cm_context *context, const struct c
 void cm_pixel_conv2d_w4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_pixel_conv2d_w4_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_g4_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_g4(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_g4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_g4_half_up(context, call);
     clamp(context, call);
 }

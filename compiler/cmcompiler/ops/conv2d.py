@@ -131,7 +131,7 @@ class Conv2d(Convolution):
         )
 
     def product_of_rows(self, isa: Isa) -> str | None:
-        if self.is_int16 or self._is_implicit(isa) or self._filters.is_narrow:
+        if self.is_int16 or self._is_implicit(isa) or self._filters.holds_nibbles:
             return None
         return packing.product(self._filters, isa)
 
@@ -295,7 +295,7 @@ class Conv2d(Convolution):
             fields = self._implicit(images, filters.workspace(isa), PACKED_SHORT_ROWS)
             operands = self._short_operands(images, output, [filters.packed(isa)])
             arguments = ImplicitArguments16(*operands, **fields, values=_NO_VALUES)
-        elif isa is Isa.MVE and filters.is_short and self._shares_columns16:
+        elif self._is_strip16(filters, isa):
             filters = self._filters16(self.weights.swapaxes(1, 2))
             arguments = StripArguments16(
                 *self._short_operands(images, output, [filters.packed(isa)]),
@@ -326,7 +326,7 @@ class Conv2d(Convolution):
 
     def _filters16(self, weights: Int8Array) -> Filters16:
         """Filters of weights in some order of depths."""
-        return self.filters16(weights.reshape(len(weights), -1))
+        return self.filters16(weights.reshape(len(weights), -1)).narrowed
 
     def _packed16(self, filters: Filters16, isa: Isa) -> list[bytes]:
         """The weights of each group."""
@@ -400,12 +400,17 @@ class Conv2d(Convolution):
         """Whether windows are packed without patches: in fours, as words."""
         # Such windows are packed for weights of eight bits.
         filters = self._filters
-        fits = packing.packs_rows(filters, isa) and not filters.is_narrow
+        fits = packing.packs_rows(filters, isa) and not filters.holds_nibbles
         return fits and self._has_windows(packing.PACKED_ROWS, 4)
 
     def _is_implicit16(self, filters: Filters16, isa: Isa) -> bool:
         """Whether windows of int16 are packed without patches: in twos."""
         return filters.packs_rows(isa) and self._has_windows(PACKED_SHORT_ROWS, 2)
+
+    def _is_strip16(self, filters: Filters16, isa: Isa) -> bool:
+        """Whether memory holds once what neighbouring windows of int16 share."""
+        is_product = filters.is_short and not filters.is_narrow
+        return isa is Isa.MVE and is_product and self._shares_columns16
 
     def _has_windows(self, rows: int, channels: int) -> bool:
         """Whether there are windows without gaps, so many in a row, of so many channels."""
@@ -419,7 +424,8 @@ class Conv2d(Convolution):
 
     def _is_unpacked(self, isa: Isa) -> bool:
         """Whether each product unpacks its weights, which is worth it for many windows."""
-        return packing.unpacks_for_rows(self._filters, isa)
+        filters = self._filters
+        return filters.groups is not None or packing.unpacks_for_rows(filters, isa)
 
     def _packed(self, filters: Filters, isa: Isa) -> list[bytes]:
         """The weights of each group."""

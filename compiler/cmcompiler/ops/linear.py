@@ -110,7 +110,7 @@ class Linear(RequantizedOp):
 
     @property
     def as_several_rows(self) -> Linear:
-        has_choice = self.rows == 1 and not self.is_int16 and not self._filters.is_narrow
+        has_choice = self.rows == 1 and not self.is_int16 and not self._filters.holds_nibbles
         return replace(self, by_rows=True) if has_choice else self
 
     def _is_vector(self, isa: Isa) -> bool:
@@ -120,7 +120,7 @@ class Linear(RequantizedOp):
         return is_alone and not long_rows.suits_several_rows(columns, depth, isa)
 
     def product_of_rows(self, isa: Isa) -> str | None:
-        if self.is_int16 or self._is_vector(isa) or self._filters.is_narrow:
+        if self.is_int16 or self._is_vector(isa) or self._filters.holds_nibbles:
             return None
         return packing.product(self._filters, isa)
 
@@ -158,7 +158,7 @@ class Linear(RequantizedOp):
             form = VectorArguments
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
             pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
-            if filters.is_narrow:
+            if filters.holds_nibbles:
                 workspace = packing.narrow_workspace(filters, isa)
             elif long_rows.takes_portions(columns, depth, isa) and not packing.is_wide(
                 isa, self.wide
@@ -188,7 +188,7 @@ class Linear(RequantizedOp):
 
     def _short_call(self, features: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """The kernel call for int16 features. Depth and columns of its arguments are bytes."""
-        filters = Filters16.of(self.weights, self.bias, self.requantize)
+        filters = Filters16.of(self.weights, self.bias, self.requantize).narrowed
         columns, depth = self.weights.shape
         arguments = LinearArguments16(
             Address(features),

@@ -58,6 +58,13 @@ CM_MICROKERNEL void cm_isa_gemm_s8_w4_half_up(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemv_s8_w4(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemv_s8_w4_general(const struct cm_gemm *gemm);
 
+/* The same with weights of four bits times a factor for each group of depths: filters that have groups. */
+CM_MICROKERNEL void cm_isa_gemm_s8_g4(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_g4_general(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_g4_half_up(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemv_s8_g4(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemv_s8_g4_general(const struct cm_gemm *gemm);
+
 /* The same for one row; weights by packing.py: gemv_weights. */
 CM_MICROKERNEL void cm_isa_gemv_s8(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemv_s8_w16(const struct cm_gemm *gemm);
@@ -78,9 +85,12 @@ CM_MICROKERNEL void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm);
 
 /* The same for rows and outputs of int16, with depth and columns in bytes, and weights by packing16.py; those
-   hold all that makes outputs of sums. long: for sums and scales of any size. */
+   hold all that makes outputs of sums. long: for sums and scales of any size; w4: with weights of four bits.
+ */
 CM_MICROKERNEL void cm_isa_gemm_s16(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemm_s16_long(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s16_w4(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s16_long_w4(const struct cm_gemm *gemm);
 
 /* Numbers within bounds, in place. */
 CM_MICROKERNEL void cm_isa_clamp_s8(int8_t *x, int32_t count, int32_t minimum, int32_t maximum);

@@ -19,6 +19,7 @@ from cmcompiler.ops.support.requantize import (
     Rounding,
     wrap32,
 )
+from cmcompiler.ops.support.weight_groups import WeightGroups
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,6 +34,8 @@ class Filters:
         rounding: the best for all channels of the layer.
         requantize: of the layer, for its zero point and range.
         is_narrow: products read weights of four bits.
+        groups: what weights are unpacked from before they are multiplied, if from four bits and
+            factors.
     """
 
     weights: Int8Array
@@ -42,6 +45,7 @@ class Filters:
     rounding: Rounding
     requantize: Requantize
     is_narrow: bool = False
+    groups: WeightGroups | None = None
 
     @classmethod
     def of(
@@ -90,10 +94,15 @@ class Filters:
 
     @property
     def narrowed(self) -> Filters:
-        """With weights of four bits if all of them fit."""
+        """With weights of four bits if all of them fit, or are of four bits times factors."""
         largest, depth = largest_sums(self.weights, self.bias), self.weights.shape[1]
         fits = nibbles.suits(self.weights) and nibbles.sums_fit(largest, depth)
-        return replace(self, is_narrow=fits)
+        return replace(self, is_narrow=fits, groups=WeightGroups.of(self.weights))
+
+    @property
+    def holds_nibbles(self) -> bool:
+        """Whether flash holds weights of four bits."""
+        return self.is_narrow or self.groups is not None
 
     def select(self, channels: slice | npt.NDArray[np.int64]) -> Filters:
         return replace(
@@ -102,6 +111,7 @@ class Filters:
             bias=self.bias[channels],
             multipliers=self.multipliers[channels],
             shifts=self.shifts[channels],
+            groups=self.groups and self.groups.select(channels),
         )
 
     def output_arguments(self) -> list[tuple[str, int]]:

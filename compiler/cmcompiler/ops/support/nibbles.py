@@ -25,7 +25,7 @@ _RAISED = 8
 _COLUMNS, _BYTES = 16, 4096
 """Columns unpacked at once at least, and bytes that more of them may take."""
 
-_WORD = 16
+WORD = 16
 """Bytes that unpack() of isa/mve/unpack.h makes of low halves, before as many of high ones."""
 
 
@@ -64,6 +64,7 @@ class NibbleBlock:
         columns: of a block.
         chunk: a column's weights are filled up to a multiple of it.
         before, after: bytes of a block besides its weights.
+        group: depths with a factor for each column; 0 for weights without factors.
     """
 
     count: int
@@ -72,6 +73,7 @@ class NibbleBlock:
     chunk: int
     before: int = 0
     after: int = 0
+    group: int = 0
 
     @property
     def weights(self) -> int:
@@ -96,21 +98,55 @@ class NibbleBlock:
         return -(-self.columns_at_once // self.columns * self.bytes // ALIGN) * ALIGN
 
 
-def packed(layout: bytes, block: NibbleBlock) -> bytes:
+def packed(
+    layout: bytes,
+    block: NibbleBlock,
+    *,
+    halves: bytes | None = None,
+    factors: npt.NDArray[np.uint8] | None = None,
+    word: int = WORD,
+    raised: int = 0,
+    start: bytes = b"",
+) -> bytes:
     """Blocks with weights of four bits, behind a `struct cm_nibbles` that tells their sizes.
 
     Args:
         layout: the blocks with weights of eight bits.
+        halves: the same whose weights' lower halves are those of four bits, if they are others.
+        factors: of each column and group.
+        word: bytes whose lower halves come before as many upper ones.
+        raised: added to weights.
+        start: of what they are unpacked to.
     """
     blocks = np.frombuffer(layout, np.uint8).reshape(-1, block.bytes)
     end = block.before + block.weights
-    halves = blocks[:, block.before : end] & 15
-    low, high = np.moveaxis(halves.reshape(len(blocks), -1, 2, _WORD), 2, 0)
-    pairs = (low | high << 4).reshape(len(blocks), -1)
+    low_halves = np.frombuffer(halves or layout, np.uint8).reshape(blocks.shape)
+    raised_halves = low_halves[:, block.before : end] + np.uint8(raised)
+    pairs = _pairs((raised_halves & 15).astype(np.uint8), word)
     sizes = [block.columns_at_once, block.columns, block.before, block.weights, block.after]
-    head = np.array([*sizes, block.unpacked, 0, 0], "<i4")
-    rows = np.hstack([blocks[:, : block.before], pairs, blocks[:, end:]])
-    return head.tobytes() + rows.tobytes()
+    of_groups = _factors_of_blocks(factors, len(blocks), block)
+    group = block.group * block.columns
+    head = np.array([*sizes, block.unpacked + len(start), of_groups.shape[1], group], "<i4")
+    rows = np.hstack([blocks[:, : block.before], of_groups, pairs, blocks[:, end:]])
+    return head.tobytes() + start + rows.tobytes()
+
+
+def _pairs(halves: npt.NDArray[np.uint8], word: int) -> npt.NDArray[np.uint8]:
+    filled = np.pad(halves, ((0, 0), (0, -halves.shape[1] % (2 * word))))
+    low, high = np.moveaxis(filled.reshape(len(halves), -1, 2, word), 2, 0)
+    pairs: npt.NDArray[np.uint8] = (low | high << 4).reshape(len(halves), -1)
+    return pairs
+
+
+def _factors_of_blocks(
+    factors: npt.NDArray[np.uint8] | None, blocks: int, block: NibbleBlock
+) -> npt.NDArray[np.uint8]:
+    """The factors of each block's columns, group by group, filled up to whole words."""
+    if factors is None:
+        return np.zeros((blocks, 0), np.uint8)
+    columns = np.minimum(np.arange(blocks * block.columns), len(factors) - 1)
+    each = factors[columns].reshape(blocks, block.columns, -1).swapaxes(1, 2).reshape(blocks, -1)
+    return np.pad(each, ((0, 0), (0, -each.shape[1] % 4)))
 
 
 def plain(layout: bytes) -> bytes:

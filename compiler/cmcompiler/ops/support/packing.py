@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from cmcompiler.isa import Isa, Microkernel
@@ -32,17 +34,27 @@ WIDE_GEMM = Microkernel("gemm_s8_w16", dsp=True)
 WIDE_GEMV = Microkernel("gemv_s8_w16", dsp=True)
 NARROW_GEMM = Microkernel("gemm_s8_w4", dsp=True, mve=True)
 NARROW_GEMV = Microkernel("gemv_s8_w4", dsp=True, mve=True)
-GEMMS = (GEMM, WIDE_GEMM, NARROW_GEMM)
+GROUPED_GEMM = Microkernel("gemm_s8_g4", dsp=True, mve=True)
+GROUPED_GEMV = Microkernel("gemv_s8_g4", dsp=True, mve=True)
+GEMMS = (GEMM, WIDE_GEMM, NARROW_GEMM, GROUPED_GEMM)
 PACK_ROWS = Microkernel("pack_rows_s8", dsp=True, mve=True)
 PACKED_ROWS = 4
 """CM_PACKED_ROWS of cmrt/isa.h."""
 GEMV = Microkernel("gemv_s8", dsp=True, mve=True)
-GEMVS = (GEMV, WIDE_GEMV, NARROW_GEMV)
+GEMVS = (GEMV, WIDE_GEMV, NARROW_GEMV, GROUPED_GEMV)
 GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
 
 T = TypeVar("T")
 
+Order = Callable[[Filters], bytes]
+
+
+def _row_dsp(filters: Filters) -> bytes:
+    return gemv_dsp(filters, filters.factors)
+
+
 _GEMM_ORDERS = {Isa.SCALAR: gemm_scalar, Isa.DSP: gemm_dsp, Isa.MVE: gemm_mve}
+_GEMV_ORDERS = {Isa.SCALAR: gemm_scalar, Isa.DSP: _row_dsp, Isa.MVE: gemv_mve}
 
 
 def is_wide(isa: Isa, wide: bool) -> bool:
@@ -52,7 +64,7 @@ def is_wide(isa: Isa, wide: bool) -> bool:
 
 def width_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
     """The end of the names of kernel families whose cost depends on the bits of a weight."""
-    return _of_weights(filters, isa, wide, ("", "_w16", "_w4"))
+    return _of_weights(filters, isa, wide, ("", "_w16", "_w4", "_g4"))
 
 
 def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
@@ -83,10 +95,12 @@ def _variant(filters: Filters, isa: Isa, wide: bool) -> str:
     return width_suffix(filters, isa, wide) + general
 
 
-def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T]) -> T:
-    """What weights of eight, sixteen or four bits choose."""
+def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T, T]) -> T:
+    """What weights of eight, sixteen or four bits choose, or those of four bits in groups."""
     if is_wide(isa, wide):
         return choices[1]
+    if filters.groups is not None:
+        return choices[3]
     return choices[2] if filters.is_narrow else choices[0]
 
 
@@ -94,12 +108,14 @@ def gemm_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     """For the microkernel of `gemm`: filters are the columns of the product."""
     if is_wide(isa, wide):
         return gemm_dsp_wide(filters)
+    if filters.groups is not None:
+        return _grouped(filters, isa, _GEMM_ORDERS[GEMM.provider(isa)], _gemm_block(filters, isa))
     if not filters.is_narrow:
         return _GEMM_ORDERS[GEMM.provider(isa)](filters)
     if isa is not Isa.MVE:
         return dsp_narrow(filters) if isa is Isa.DSP else scalar_narrow(filters)
     if unpacks_for_rows(filters, isa):
-        return nibbles.packed(gemm_mve(filters), _gemm_block(filters))
+        return nibbles.packed(gemm_mve(filters), _gemm_block(filters, isa))
     return nibbles.plain(gemm_mve_narrow(filters))
 
 
@@ -107,16 +123,15 @@ def gemv_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     """For the microkernel of `gemv`: filters are the columns of the matrix."""
     if is_wide(isa, wide):
         return gemv_dsp_wide(filters)
-    if filters.is_narrow and isa is Isa.MVE:
-        if _unpacks_for_a_row(filters, isa):
-            return nibbles.packed(gemv_mve(filters), _gemv_block(filters))
-        return nibbles.plain(gemv_mve_narrow(filters))
-    provider = GEMV.provider(isa)
-    if provider is Isa.SCALAR:
-        return scalar_narrow(filters) if filters.is_narrow else gemm_scalar(filters)
-    if provider is Isa.DSP:
-        return dsp_narrow(filters) if filters.is_narrow else gemv_dsp(filters, filters.factors)
-    return gemv_mve(filters)
+    if filters.groups is not None:
+        return _grouped(filters, isa, _GEMV_ORDERS[GEMV.provider(isa)], _gemv_block(filters, isa))
+    if not filters.is_narrow:
+        return _GEMV_ORDERS[GEMV.provider(isa)](filters)
+    if isa is not Isa.MVE:
+        return dsp_narrow(filters) if isa is Isa.DSP else scalar_narrow(filters)
+    if _unpacks_for_a_row(filters, isa):
+        return nibbles.packed(gemv_mve(filters), _gemv_block(filters, isa))
+    return nibbles.plain(gemv_mve_narrow(filters))
 
 
 def _unpacks_for_a_row(filters: Filters, isa: Isa) -> bool:
@@ -135,17 +150,41 @@ def unpacks_for_rows(filters: Filters, isa: Isa) -> bool:
     return has_own or _unpacks_for_a_row(filters, isa)
 
 
-def _gemm_block(filters: Filters) -> NibbleBlock:
-    """How the blocks of gemm_mve are made up."""
+def _gemm_block(filters: Filters, isa: Isa) -> NibbleBlock:
+    """How the blocks of `_GEMM_ORDERS` are made up."""
     channels, depth = filters.weights.shape
-    columns = 2 if is_shallow(filters) else 4
-    return NibbleBlock(channels, depth, columns=columns, chunk=16, before=12 * columns)
+    columns, chunk, before, after = 4, 8, 48, 0
+    if isa is Isa.DSP:
+        columns, chunk, before, after = 2, 4, 16, 16
+    elif isa is Isa.MVE:
+        columns = 2 if is_shallow(filters) else 4
+        chunk, before = 16, 12 * columns
+    return NibbleBlock(channels, depth, columns, chunk, before, after, _group(filters))
 
 
-def _gemv_block(filters: Filters) -> NibbleBlock:
-    """How the blocks of gemv_mve are made up."""
+def _gemv_block(filters: Filters, isa: Isa) -> NibbleBlock:
+    """How the blocks of `_GEMV_ORDERS` are made up."""
     channels, depth = filters.weights.shape
-    return NibbleBlock(channels, depth, columns=8, chunk=16, after=96)
+    if isa is Isa.MVE:
+        return NibbleBlock(channels, depth, 8, 16, after=96, group=_group(filters))
+    if isa is Isa.DSP:
+        return NibbleBlock(channels, depth, 4, 4, 16, 32, _group(filters))
+    return _gemm_block(filters, isa)
+
+
+def _group(filters: Filters) -> int:
+    return 0 if filters.groups is None else filters.groups.size
+
+
+def _grouped(filters: Filters, isa: Isa, order: Order, block: NibbleBlock) -> bytes:
+    """Weights of four bits and factors, as unpack_groups() of each instruction set reads them."""
+    groups = filters.groups
+    assert groups is not None
+    halves = order(replace(filters, weights=groups.nibbles))
+    word, raised = {Isa.SCALAR: (1, 7), Isa.DSP: (4, 7), Isa.MVE: (nibbles.WORD, 0)}[isa]
+    return nibbles.packed(
+        order(filters), block, halves=halves, factors=groups.factors, word=word, raised=raised
+    )
 
 
 def gemv16_weights(filters: Filters, isa: Isa) -> bytes:
@@ -179,7 +218,8 @@ def gemm_workspace(filters: Filters, isa: Isa, rows: int) -> int:
     depth: int = filters.weights.shape[1]
     if filters.is_narrow and isa is Isa.DSP:
         return 8 + max(1, -(-depth // 4)) * 16  # two rows in 16 bits
-    unpacked = _gemm_block(filters).unpacked if unpacks_for_rows(filters, isa) else 0
+    unpacks = filters.groups is not None or unpacks_for_rows(filters, isa)
+    unpacked = _gemm_block(filters, isa).unpacked if unpacks else 0
     only_fours = rows % 4 == 0 and not filters.is_general(isa)
     return (
         unpacked
@@ -206,8 +246,9 @@ def packed_workspace(filters: Filters, isa: Isa) -> int:
 
 
 def narrow_workspace(filters: Filters, isa: Isa) -> int:
-    """Bytes of workspace that cm_isa_gemv_s8_w4 needs."""
-    unpacked = _gemv_block(filters).unpacked if _unpacks_for_a_row(filters, isa) else 0
+    """Bytes of workspace that cm_isa_gemv_s8_w4 and cm_isa_gemv_s8_g4 need."""
+    unpacks = filters.groups is not None or _unpacks_for_a_row(filters, isa)
+    unpacked = _gemv_block(filters, isa).unpacked if unpacks else 0
     return unpacked + gemv_workspace(filters.weights.shape[1], isa)
 
 

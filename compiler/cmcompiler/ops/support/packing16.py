@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.ops.support import nibbles
+from cmcompiler.ops.support.nibbles import NibbleBlock
 from cmcompiler.ops.support.requantize import Int8Array, Requantize, wrap32
 from cmcompiler.ops.support.requantize16 import Requantize16, reduced
 
@@ -17,7 +19,9 @@ GEMM16 = Microkernel("gemm_s16", dsp=True, mve=True)
 LONG_GEMM16 = Microkernel("gemm_s16_long")
 PACK_ROWS16 = Microkernel("pack_rows_s16", dsp=True)
 """What packs rows where products read windows without patches."""
-GEMMS16 = (GEMM16, LONG_GEMM16)
+NARROW_GEMM16 = Microkernel("gemm_s16_w4", dsp=True, mve=True)
+LONG_NARROW_GEMM16 = Microkernel("gemm_s16_long_w4")
+GEMMS16 = (GEMM16, LONG_GEMM16, NARROW_GEMM16, LONG_NARROW_GEMM16)
 
 PACKED_SHORT_ROWS = 2
 """CM_PACKED_SHORT_ROWS of cmrt/isa.h."""
@@ -48,12 +52,14 @@ class Filters16:
         weights: int8 [channels, depth].
         bias: int64 [channels].
         is_short: every final sum fits 32 bits, and 15 bits of a multiplier make its output.
+        is_narrow: flash holds weights of four bits, which are unpacked before they are multiplied.
     """
 
     weights: Int8Array
     bias: Int64Array
     requantize: Requantize16
     is_short: bool
+    is_narrow: bool = False
 
     @classmethod
     def of(cls, weights: Int8Array, bias: Bias, requantize: Requantize) -> Filters16:
@@ -71,6 +77,12 @@ class Filters16:
         own = Requantize16(*scales, 0, requantize.range, requantize.is_long)
         return cls(weights.astype(np.int8), bias, own, is_short)
 
+    @property
+    def narrowed(self) -> Filters16:
+        """With weights of four bits if all of them fit."""
+        fits = nibbles.suits(self.weights) and self.weights.shape[1] > CHUNK
+        return replace(self, is_narrow=fits)
+
     def part(self, channels: slice) -> Filters16:
         """Some channels, with the same kernel."""
         chosen = np.zeros(len(self.bias), np.bool_)
@@ -86,57 +98,82 @@ class Filters16:
                 self.requantize.is_long,
             ),
             self.is_short,
+            self.is_narrow,
         )
 
     @property
     def suffix(self) -> str:
         """The end of the name of a kernel that multiplies so."""
-        return "_s16" if self.is_short else "_s16_long"
+        return f"_s16{self.family}"
 
     @property
     def family(self) -> str:
         """The end of the name of the kernel's family: sums of 64 bits cost several times more."""
-        return "" if self.is_short else "_long"
+        return ("" if self.is_short else "_long") + ("_w4" if self.is_narrow else "")
 
     @property
     def microkernel(self) -> Microkernel:
+        if self.is_narrow:
+            return NARROW_GEMM16 if self.is_short else LONG_NARROW_GEMM16
         return GEMM16 if self.is_short else LONG_GEMM16
 
     def workspace(self, isa: Isa) -> int:
         """Bytes of workspace that the microkernel needs."""
         depth: int = self.weights.shape[1]
+        unpacked = self._block(isa).unpacked + len(self._start) if self.is_narrow else 0
         if not self.is_short:
-            return 0
-        return {Isa.SCALAR: 8 + 4 * depth, Isa.DSP: 8 + 8 * -(-depth // 2), Isa.MVE: 0}[
-            self._provider(isa)
-        ]
+            return unpacked
+        return (
+            unpacked
+            + {Isa.SCALAR: 8 + 4 * depth, Isa.DSP: 8 + 8 * -(-depth // 2), Isa.MVE: 0}[
+                self._provider(isa)
+            ]
+        )
 
     def packs_rows(self, isa: Isa) -> bool:
         """Whether cm_isa_pack_rows_s16 saves work: a product packs its rows anyway."""
-        return self.is_short and isa is not Isa.MVE
+        return self.is_short and not self.is_narrow and isa is not Isa.MVE
 
     def _provider(self, isa: Isa) -> Isa:
         return self.microkernel.provider(isa)
 
     def packed(self, isa: Isa) -> bytes:
-        """For cm_isa_gemm_s16 or cm_isa_gemm_s16_long: filters are the columns of the product."""
+        """For the microkernel: filters are the columns of the product."""
+        blocks = self._blocks(isa)
+        if not self.is_narrow:
+            return self._start + blocks
+        word, raised = (nibbles.WORD, 0) if self._provider(isa) is Isa.MVE else (4, 8)
+        return nibbles.packed(blocks, self._block(isa), word=word, raised=raised, start=self._start)
+
+    def _block(self, isa: Isa) -> NibbleBlock:
+        """How the blocks of four channels are made up."""
+        channels, depth = self.weights.shape
+        chunk, before, after = 1, 48 if self.is_short else 64, 0
+        if self._provider(isa) is Isa.DSP:
+            chunk, before, after = 2, 16, 24
+        elif self._provider(isa) is Isa.MVE:
+            chunk = CHUNK
+        return NibbleBlock(channels, depth, COLUMNS, chunk, before, after)
+
+    def _blocks(self, isa: Isa) -> bytes:
+        """Blocks of four channels with weights of eight bits."""
         count = -(-len(self.bias) // COLUMNS) * COLUMNS
         channels = np.minimum(np.arange(count), len(self.bias) - 1)
         multipliers = np.array(self.requantize.multipliers, np.int64)[channels]
         shifts = np.array(self.requantize.shifts, "<i4")[channels]
         if self._provider(isa) is Isa.DSP:
-            return self._start + self._paired(channels, reduced(multipliers), shifts)
+            return self._paired(channels, reduced(multipliers), shifts)
         if self._provider(isa) is Isa.MVE:
-            return self._start + self._in_chunks(channels, reduced(multipliers), shifts)
+            return self._in_chunks(channels, reduced(multipliers), shifts)
         if self.is_short:
-            return self._start + self._raised(channels, reduced(multipliers), shifts)
+            return self._raised(channels, reduced(multipliers), shifts)
         parts = [
             self.bias[channels].astype("<i8"),
             (reduced(multipliers) if self.requantize.is_long else multipliers).astype("<i4"),
             shifts,
             self.weights[channels],
         ]
-        return self._start + _depth_by_depth(parts)
+        return _depth_by_depth(parts)
 
     @property
     def _start(self) -> bytes:

@@ -14,6 +14,7 @@ from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.support import nibbles
 from cmcompiler.ops.support.requantize import Range, Requantize
+from cmcompiler.ops.support.requantize16 import INT16, Requantize16
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.planner import make_plan
 
@@ -42,6 +43,15 @@ TAILS = [(64 + depth, 4) for depth in range(1, 41)]
 """Every length of what loops leave over."""
 
 
+WINDOWS = (
+    (Window((1, 1)), (1, 4, 5, 19), 15, 1),
+    (Window((1, 1), (2, 2)), (2, 5, 4, 33), 9, 1),
+    (Window((3, 3), (1, 1), (1, 1)), (1, 4, 8, 8), 6, 1),
+    (Window((3, 3), (2, 1), (1, 0), (1, 2)), (1, 6, 7, 5), 12, 1),
+    (Window((2, 3), (1, 1), (0, 1)), (1, 4, 5, 12), 30, 3),
+)
+
+
 def linears(random: np.random.Generator) -> Iterator[Example]:
     for place, (depth, columns) in enumerate([*SIZES, *TAILS]):
         for more, rows in enumerate(ROWS if columns != 4 else (1, 3)):
@@ -53,14 +63,7 @@ def linears(random: np.random.Generator) -> Iterator[Example]:
 
 
 def convolutions(random: np.random.Generator) -> Iterator[Example]:
-    windows = (
-        (Window((1, 1)), (1, 4, 5, 19), 15, 1),
-        (Window((1, 1), (2, 2)), (2, 5, 4, 33), 9, 1),
-        (Window((3, 3), (1, 1), (1, 1)), (1, 4, 8, 8), 6, 1),
-        (Window((3, 3), (2, 1), (1, 0), (1, 2)), (1, 6, 7, 5), 12, 1),
-        (Window((2, 3), (1, 1), (0, 1)), (1, 4, 5, 12), 30, 3),
-    )
-    for place, (window, shape, channels, groups) in enumerate(windows):
+    for place, (window, shape, channels, groups) in enumerate(WINDOWS):
         for output in (place % 4, (place + 1) % 4):
             weights = narrow(random, channels, *window.kernel, shape[3] // groups)
             bias = random.integers(-3000, 3000, channels).astype(np.int32)
@@ -70,9 +73,32 @@ def convolutions(random: np.random.Generator) -> Iterator[Example]:
             yield single(op, random.integers(-128, 128, shape).astype(np.int8))
 
 
+def short_layers(random: np.random.Generator) -> Iterator[Example]:
+    """Layers of int16 activations, with sums of 32 and of 64 bits."""
+
+    def scales(columns: int, is_short: bool) -> Requantize16:
+        multipliers = random.integers(1 << 30, 1 << 31, columns).tolist()
+        shifts = (-random.integers(8, 12, columns)).tolist()
+        shifts[0] = shifts[0] if is_short else 2
+        return Requantize16.of(multipliers, shifts, INT16, is_long=True)
+
+    for place, (depth, columns) in enumerate([*SIZES, (9, 29), (10, 31), (15, 18), *TAILS[:9]]):
+        rows, is_short = ROWS[place % len(ROWS)], place % 3 > 0
+        bias = random.integers(-30000, 30000, columns)
+        weights = narrow(random, columns, depth, least=-8)
+        op = Linear(weights, bias, scales(columns, is_short), rows)
+        yield single(op, random.integers(-32768, 32768, (rows, depth)).astype(np.int16))
+    for window, shape, channels, groups in WINDOWS:
+        weights = narrow(random, channels, *window.kernel, shape[3] // groups)
+        bias = random.integers(-30000, 30000, channels)
+        size = (shape[0], *window.output_size(shape[1:3]), channels)
+        op = Conv2d(weights, bias, window, 0, scales(channels, groups == 1), size, groups)
+        yield single(op, random.integers(-32768, 32768, shape).astype(np.int16))
+
+
 def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
     random = np.random.default_rng(4)
-    runtime.check(*linears(random), *convolutions(random))
+    runtime.check(*linears(random), *convolutions(random), *short_layers(random))
 
 
 @pytest.mark.parametrize("isa", Isa)
@@ -81,7 +107,7 @@ def test_flash_holds_half_the_bytes(isa: Isa) -> None:
     random, depth, columns = np.random.default_rng(5), 256, 64
     bias, scales = np.zeros(columns, np.int32), requantize(random, columns, 0)
     sizes = []
-    for weights in (narrow(random, columns, depth), np.full((columns, depth), 9, np.int8)):
+    for weights in (narrow(random, columns, depth), np.full((columns, depth), 127, np.int8)):
         op = Linear(weights, bias, scales, 4)
         sizes.append(len(make_plan(single(op, np.zeros((4, depth), np.int8)).graph, isa).constants))
     heads = sizes[1] - depth * columns
@@ -103,4 +129,4 @@ def test_a_cortex_m7_equals_the_reference(cortex_m7: Runtime) -> None:
 
 def test_a_cortex_m0_equals_the_reference(cortex_m0: Runtime) -> None:
     random = np.random.default_rng(8)
-    cortex_m0.check(*linears(random), *convolutions(random))
+    cortex_m0.check(*linears(random), *convolutions(random), *short_layers(random))

@@ -1,0 +1,50 @@
+/* Weights of four bits plus 7, each with a factor: words of two columns whose bytes alternate, as they are
+   for products with the DSP extension.
+
+   Four products of a byte each fit a word, as factors are at most 18. */
+#ifndef UNPACK_GROUPS_H
+#define UNPACK_GROUPS_H
+
+#include "cmrt/nibbles.h"
+
+#include <stdint.h>
+
+/* The factors of a word's columns. */
+struct lanes {
+    uint32_t even, odd, start;
+};
+
+static inline struct lanes lanes_of(uint32_t even, uint32_t odd)
+{
+    return (struct lanes){even, odd << 8,
+                          UINT32_C(0x80808080) - 7 * UINT32_C(0x00010001) * (even | odd << 8)};
+}
+
+/* Columns in even bytes are plus 128, as pairs are made of them. */
+static inline uint32_t unpack_word(uint32_t halves, const struct lanes *lanes)
+{
+    const uint32_t even = (halves & UINT32_C(0x000f000f)) * lanes->even;
+    const uint32_t odd = (halves >> 8 & UINT32_C(0x000f000f)) * lanes->odd;
+    return (even + odd + lanes->start) ^ UINT32_C(0x80008000);
+}
+
+/* A word is the low halves of four bytes, the next one the high ones; of blocks of four columns, they are of
+   two pairs. */
+static inline void unpack_groups(const struct cm_nibbles *sizes, int8_t *out, const uint8_t *factors,
+                                 const uint8_t *in)
+{
+    uint32_t *to = (uint32_t *)(void *)out;
+    const uint32_t *from = (const uint32_t *)(const void *)in;
+    const int32_t columns = sizes->block;
+    for (int32_t left = sizes->weights; left > 0; left -= sizes->group, factors += columns) {
+        const struct lanes low = lanes_of(factors[0], factors[1]);
+        const struct lanes high = lanes_of(factors[columns - 2], factors[columns - 1]);
+        for (int32_t words = (left < sizes->group ? left : sizes->group) / 8; words > 0; --words) {
+            const uint32_t both = *from++;
+            *to++ = unpack_word(both, &low);
+            *to++ = unpack_word(both >> 4, &high);
+        }
+    }
+}
+
+#endif
