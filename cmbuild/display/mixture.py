@@ -14,7 +14,7 @@ class MixedPart:
 
     Attributes:
         layer: its path; empty for the model's own operators.
-        precision: `8w8a`, `8w16a`, `4w8a` or `16w16a`.
+        precision: `8w8a`, `8w16a` and so on.
         snr_db: at the model's worst output, with nothing rounded but its weights and its result.
         cycles: of one inference, predicted.
         weights: bytes of constants.

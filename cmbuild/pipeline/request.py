@@ -59,7 +59,7 @@ class ModelChoice:
             `path.tflite`.
         label: its name in the project, once `model` is what that stands for.
         precision: of its modules, as the project says, by patterns of their paths.
-        weight_type: int8 or int4, if `weights` ends with it.
+        weight_type: int8, int4, int4/32 and so on, or int16, if `weights` ends with it.
         data: labelled samples that accuracy is measured on, if the project names some.
         needs: for which the precision of its modules is to be chosen.
         mix: how it was chosen.
@@ -71,7 +71,8 @@ class ModelChoice:
     seed: int = option("Seed for random weights, training and inputs.", 0)
     weights: Path | None = option(
         "Load this state dict; for MLPerf Tiny's networks also .tflite or .npz, or `random`. int4, "
-        "alone or as FILE,int4: weights of four bits, for half the flash.",
+        "alone or as FILE,int4: weights of four bits, for half the flash; int4/32, /64 or /128: "
+        "with a scale for so many columns. int16: with --activations int16.",
         metavar="FILE",
     )
     calibration: Path | None = option(

@@ -9,13 +9,13 @@ from cmcompiler.frontend.precision import WEIGHTS, Pattern, everywhere
 
 
 def divided(weights: Path | None, kind: str | None) -> dict[str, Path | str | None]:
-    """The fields of a request for `int4` or `FILE,int4`: the file, if any, and the type.
+    """The fields of a request for `int4`, `FILE,int4` or the like: the file, if any, and the type.
 
     Raises:
         UsageError: no type of weights.
     """
     if kind not in (None, *WEIGHTS):
-        expected = " or ".join(WEIGHTS)
+        expected = f"{', '.join(WEIGHTS[:-1])} or {WEIGHTS[-1]}"
         raise UsageError(message=f"weight_type={kind!r}: expected {expected}")
     file, _, last = str(weights or "").rpartition(",")
     if last not in WEIGHTS:

@@ -77,6 +77,10 @@ class NeedsFile(Table):
     ram_budget: Bytes | None = Field(None, description="As --ram-budget: the arena.")
 
 
+Precision = Literal["8w8a", "8w16a", "4w8a", "4w8a/32", "4w8a/64", "4w8a/128", "4w16a", "16w16a"]
+"""Of cmcompiler.frontend.precision."""
+
+
 class ModelFile(Table):
     """[models.NAME]: a model and how it is exported; paths are relative to the file."""
 
@@ -86,7 +90,7 @@ class ModelFile(Table):
     weights: Text | None = Field(None, description="State dict to load.")
     calibration: Text | None = Field(None, description="File or folder of calibration inputs.")
     activations: Literal["int8", "int16"] | None = Field(None, description="As --activations.")
-    precision: dict[str, Literal["8w8a", "8w16a", "4w8a", "16w16a"]] = Field(
+    precision: dict[str, Precision] = Field(
         default_factory=dict,
         description="Of modules by patterns of their paths; the last that matches counts.",
     )

@@ -17,7 +17,13 @@ import numpy.typing as npt
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.call_sites import with_lines
 from cmcompiler.frontend.fidelity.record import ProgramFidelity
-from cmcompiler.frontend.precision import ACTIVATIONS, WEIGHTS, everywhere, read_precision
+from cmcompiler.frontend.precision import (
+    ACTIVATIONS,
+    WEIGHTS,
+    Pattern,
+    everywhere,
+    read_precision,
+)
 from cmcompiler.frontend.quantized import FloatOperator
 from cmcompiler.frontend.quiet import quiet
 from cmcompiler.frontend.user_model import tensors
@@ -135,8 +141,8 @@ def compile(
         example_inputs: set the program's shapes and dtypes.
         calibration: inputs to observe activation ranges on; by default the example inputs.
         activations: int8 or int16, of all modules but those that `precision` names.
-        weights: int8 or int4, likewise.
-        precision: `8w16a`, `16w16a`, `4w8a` or `8w8a` by patterns of modules' paths, as
+        weights: int8, int4, int4/32, int4/64, int4/128 or int16, likewise.
+        precision: `8w16a`, `4w8a`, `4w8a/32` and so on by patterns of modules' paths, as
             `{"encoder.*": "8w16a"}`; the last that matches counts.
 
     Raises:
@@ -144,13 +150,7 @@ def compile(
             module that cannot be exported, quantised, lowered or planned.
     """
     target = _target(target)
-    for name, given_type, types in (
-        ("activations", activations, ACTIVATIONS),
-        ("weights", weights, WEIGHTS),
-    ):
-        if given_type not in types:
-            raise InvalidRequest(f"{name} {given_type!r} are not {' or '.join(types)}")
-    patterns = (*everywhere(activations, weights), *read_precision(precision, "compile"))
+    patterns = _patterns(activations, weights, precision, "compile")
     with quiet():
         from cmcompiler.frontend.adaptation import adapted
         from cmcompiler.frontend.fidelity.check import fidelity_of
@@ -175,6 +175,18 @@ def compile(
         message = with_lines(error.message, lowered.nodes, quantized.call_sites)
         raise Unsupported(message, error.hint) from error
     return replace(compiled, fidelity=fidelity, notes=notes)
+
+
+def _patterns(
+    activations: str, weights: str, precision: Mapping[str, str] | None, caller: str
+) -> tuple[Pattern, ...]:
+    for name, given, types in (
+        ("activations", activations, ACTIVATIONS),
+        ("weights", weights, WEIGHTS),
+    ):
+        if given not in types:
+            raise InvalidRequest(f"{name} {given!r} are not {' or '.join(types)}")
+    return (*everywhere(activations, weights), *read_precision(precision, caller))
 
 
 def save(compiled: Compiled, path: str | Path) -> None:
@@ -233,8 +245,11 @@ def quantization_aware(
     calibration: Iterable[torch.Tensor | Sequence[torch.Tensor]] | None = None,
     *,
     portable: bool = False,
+    activations: str = "int8",
+    weights: str = "int8",
+    precision: Mapping[str, str] | None = None,
 ) -> QuantizationAware:
-    """A copy of a module that rounds as its int8 program will, to be trained further.
+    """A copy of a module that rounds as its integer program will, to be trained further.
 
     It takes batches, is a model like any other for `compile` and `cmbuild`, and keeps its weights
     and ranges in its state dict.
@@ -244,11 +259,13 @@ def quantization_aware(
         example_inputs: set the program's shapes and dtypes.
         calibration: inputs to start with the activation ranges of; by default the example inputs.
         portable: keep to operators that ExecuTorch's own runtime has.
+        activations, weights, precision: as for `compile`, which takes them from the module then.
 
     Raises:
         CompilerError: INVALID for inputs that do not fit, UNSUPPORTED for a module that cannot be
             exported or quantised, or that changes its buffers.
     """
+    patterns = _patterns(activations, weights, precision, "quantization_aware")
     with quiet():
         from cmcompiler.frontend.adaptation import adapted
         from cmcompiler.frontend.preparation import prepare
@@ -260,8 +277,10 @@ def quantization_aware(
         example = single(given)
         samples = [single(tensors(sample, "calibration")) for sample in calibration or [given]]
         with unsupported(ITSELF):
-            prepared = prepare(module, example, samples, portable, refinement=False)
-        return QuantizationAware(prepared, portable)
+            prepared = prepare(
+                module, example, samples, portable, refinement=False, precision=patterns
+            )
+        return QuantizationAware(prepared, portable, patterns)
 
 
 def _target(target: str | Target) -> Target:

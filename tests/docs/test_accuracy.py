@@ -38,3 +38,6 @@ def test_training_with_quantisation(tmp_path: Path) -> None:
     trained = dict(found["cmbuild eval net.py:aware --weights aware.pt"])
     assert float(trained["reference"]) >= float(plain["reference"])
     assert float(trained["reference"]) >= float(plain["float"])
+    for name in ("narrow", "mixed"):
+        other = dict(found[f"cmbuild eval net.py:{name} --weights {name}.pt"])
+        assert float(other["reference"]) >= float(trained["reference"]) - 0.5

@@ -42,6 +42,7 @@ from torchao.quantization.pt2e.quantizer import (
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.frontend.intermediates import Note, ignore
+from cmcompiler.frontend.narrow_constants import narrow_constants
 from cmcompiler.frontend.narrow_weights import narrow_weights
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
@@ -98,6 +99,11 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
         self.quantizers.insert(0, RegisteredQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
         shared = [*SharedQspecQuantizer.SHARED_QSPEC_OPS_DEFAULT, *_MOVEMENTS]
         self.quantizers[-1] = MovementQuantizer(shared)
+
+    def transform_for_annotation(self, model: GraphModule) -> GraphModule:
+        transformed: GraphModule = super().transform_for_annotation(model)
+        narrow_constants(transformed, self._precision)
+        return transformed
 
     def annotate(self, model: GraphModule) -> GraphModule:
         annotated: GraphModule = super().annotate(model)

@@ -10,53 +10,29 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.fx import Graph, Node
-from torchao.quantization.pt2e import PerChannelMinMaxObserver
+from torch.fx import Graph, GraphModule, Node
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.frontend.chosen_precision import precision_of
-from cmcompiler.frontend.precision import NIBBLES, Patterns
+from cmcompiler.frontend.narrow_observers import (
+    OBSERVERS,
+    GroupedPerChannelObserver,
+    NarrowPerChannelObserver,
+)
+from cmcompiler.frontend.precision import GROUPS, NIBBLES, Patterns
 from cmcompiler.frontend.rewrites.channels import LAYERS
-from cmcompiler.frontend.rewrites.editing import constant_value, is_constant, named_arguments
+from cmcompiler.frontend.rewrites.editing import (
+    constant,
+    constant_value,
+    is_constant,
+    named_arguments,
+)
 from cmcompiler.ops.support.nibbles import FEWEST, LARGEST
 
+BYTE = 127
+"""The largest int8 weight."""
+
 _TRANSPOSED = torch.ops.aten.conv_transpose2d.input
-
-_CLIPPED = [1 - 0.04 * n for n in range(13)]
-"""Shares of a channel's largest weight that may become the largest of four bits."""
-
-
-class NarrowPerChannelObserver(PerChannelMinMaxObserver):  # type: ignore[misc]
-    """Finds the range of each channel that rounding to four bits changes least.
-
-    Clipping the few largest weights makes the steps of all others smaller. Preparation tells by the
-    name that the class takes an axis.
-    """
-
-    min_val: Tensor
-    max_val: Tensor
-    _most: Tensor
-
-    def forward(self, x_orig: Tensor) -> Tensor:
-        x = x_orig.detach().movedim(self.ch_axis, 0).flatten(1)
-        most = x.abs().amax(1)
-        # Calibration shows the same weights with every sample.
-        if self.min_val.numel() == 0 or not torch.equal(most, self._most):
-            largest = _least_changed(x, most)
-            self._most = most
-            self.min_val, self.max_val = -largest, largest
-        return x_orig
-
-
-def _least_changed(x: Tensor, most: Tensor) -> Tensor:
-    """The range of each row with the least squared error."""
-    best, found = torch.full_like(most, torch.inf), most
-    for share in _CLIPPED:
-        step = (share * most / LARGEST).clamp(min=1e-30)[:, None]
-        error = ((x / step).round().clamp(-LARGEST, LARGEST) * step - x).square().sum(1)
-        found = torch.where(error < best, share * most, found)
-        best = torch.minimum(best, error)
-    return found
 
 
 def narrow_weights(graph: Graph, patterns: Patterns) -> None:
@@ -68,15 +44,20 @@ def narrow_weights(graph: Graph, patterns: Patterns) -> None:
         graph: annotated.
     """
     for node in graph.nodes:
-        if precision_of(node, patterns) != NIBBLES or not _can_be_narrow(node):
+        precision = precision_of(node, patterns)
+        if precision not in (NIBBLES, *GROUPS) or not _can_be_narrow(node):
             continue
         specs: dict[Any, Any] = node.meta[Q_ANNOTATION_KEY].input_qspec_map
         weight, bias = (named_arguments(node)[name] for name in ("weight", "bias"))
+        size = GROUPS.get(precision, 0)
+        is_grouped = bool(size) and _has_groups(node, constant_value(weight), size)
+        # Weights in groups are int8 numbers of a channel's step.
+        largest = BYTE if is_grouped else LARGEST
         specs[weight] = replace(
             specs[weight],
-            observer_or_fake_quant_ctr=NarrowPerChannelObserver,
-            quant_min=-LARGEST,
-            quant_max=LARGEST,
+            observer_or_fake_quant_ctr=OBSERVERS[size] if is_grouped else NarrowPerChannelObserver,
+            quant_min=-largest,
+            quant_max=largest,
             qscheme=torch.per_channel_symmetric,
             ch_axis=channel_axis(node),
         )
@@ -103,14 +84,29 @@ def is_worth_it(layer: Node, weight: Tensor) -> bool:
     return layer.target in LAYERS and weight.numel() >= FEWEST and not is_depthwise
 
 
+def _has_groups(layer: Node, weight: Tensor, size: int) -> bool:
+    """Whether there are several groups of columns, which stay together where windows turn."""
+    if layer.target is _TRANSPOSED:
+        return False
+    depth, channels = weight[0].numel(), weight.shape[1]
+    return depth > size and (depth == channels or channels % size == 0)
+
+
 def channel_axis(layer: Node) -> int:
     """The dimension of a layer's weights that has a step of its own for each place."""
     return 1 if layer.target is _TRANSPOSED else 0
 
 
-def rounded_to_nibbles(weight: Tensor, axis: int) -> Tensor:
-    """Weights after rounding to four bits, as `NarrowPerChannelObserver` chooses the steps."""
-    rows = weight.detach().movedim(axis, 0).flatten(1)
-    step = (_least_changed(rows, rows.abs().amax(1)) / LARGEST).clamp(min=1e-30)
-    steps = step.reshape([-1 if place == axis else 1 for place in range(weight.ndim)])
-    return (weight / steps).round().clamp(-LARGEST, LARGEST) * steps
+def hold_groups(prepared: GraphModule) -> None:
+    """Rounds weights in groups before conversion, which knows a step for each channel only."""
+    for node in list(prepared.graph.nodes):
+        weight = node.args[1] if node.target in LAYERS else None
+        if not isinstance(weight, Node) or weight.op != "call_module":
+            continue
+        observer = prepared.get_submodule(str(weight.target))
+        value = weight.args[0]
+        if isinstance(value, Node) and isinstance(observer, GroupedPerChannelObserver):
+            held = observer.rounded(constant_value(value))
+            weight.args = (constant(weight, f"{node.name}_in_groups", held),)
+    prepared.graph.eliminate_dead_code()
+    prepared.recompile()

@@ -11,7 +11,8 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
 from cmcompiler.frontend.call_sites import CallSite, marked
-from cmcompiler.frontend.narrow_weights import channel_axis, is_worth_it, rounded_to_nibbles
+from cmcompiler.frontend.narrow_observers import rounded_to_nibbles
+from cmcompiler.frontend.narrow_weights import channel_axis, is_worth_it
 from cmcompiler.frontend.parts import ModelPart, ModelParts, Rounded, RoundingCost
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.editing import constant_value

@@ -6,16 +6,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cmcompiler.errors import InvalidRequest
+from cmcompiler.group_sizes import SIZES
 
-BYTES, SHORT, NIBBLES, FINE = "8w8a", "8w16a", "4w8a", "16w16a"
-"""int8 weights with int8, or with int16 activations; weights of four bits with int8 ones; and both
-of 16 bits.
+BYTES, SHORT, NIBBLES, NIBBLES_SHORT, FINE = "8w8a", "8w16a", "4w8a", "4w16a", "16w16a"
+"""int8 weights with int8, or with int16 activations; weights of four bits with either; and both of
+16 bits.
 """
 
-PRECISIONS = (BYTES, SHORT, NIBBLES, FINE)
-SHORT_ACTIVATIONS = (SHORT, FINE)
+GROUPS = {f"{NIBBLES}/{size}": size for size in SIZES}
+"""Weights of four bits with a scale for so many columns, and int8 activations."""
+
+PRECISIONS = (BYTES, SHORT, NIBBLES, *GROUPS, NIBBLES_SHORT, FINE)
+SHORT_ACTIVATIONS = (SHORT, NIBBLES_SHORT, FINE)
 ACTIVATIONS = ("int8", "int16")
-WEIGHTS = ("int8", "int4")
+WEIGHTS = ("int8", "int4", *(f"int4/{size}" for size in SIZES), "int16")
+
+_TYPES = {
+    ("int8", "int8"): BYTES,
+    ("int8", "int16"): SHORT,
+    ("int4", "int8"): NIBBLES,
+    ("int4", "int16"): NIBBLES_SHORT,
+    ("int16", "int16"): FINE,
+    **{(f"int4/{size}", "int8"): name for name, size in GROUPS.items()},
+}
+"""The precision of weights and activations."""
 
 _CHOICES = f"{', '.join(PRECISIONS[:-1])} or {PRECISIONS[-1]}"
 
@@ -31,14 +45,14 @@ def everywhere(activations: str, weights: str = "int8") -> tuple[Pattern, ...]:
     Raises:
         InvalidRequest: types that do not go together.
     """
-    if weights == "int4" and activations == "int16":
+    precision = _TYPES.get((weights, activations))
+    if precision is None:
+        others = " or ".join(kind for held, kind in _TYPES if held == weights)
         raise InvalidRequest(
-            "int4 weights with int16 activations are not supported",
-            "int16 activations, or int4 weights; modules may differ: docs/accuracy.md",
+            f"{weights} weights with {activations} activations are not supported",
+            f"{others} activations go with them; modules may differ: docs/accuracy.md",
         )
-    if weights == "int4":
-        return (("*", NIBBLES),)
-    return () if activations == "int8" else (("*", SHORT),)
+    return () if precision == BYTES else (("*", precision),)
 
 
 def read_precision(given: Any, where: str) -> tuple[Pattern, ...]:

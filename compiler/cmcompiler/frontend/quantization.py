@@ -8,11 +8,11 @@ from copy import deepcopy
 import torch
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e
 
-from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.bias_correction import drop_zero_biases
 from cmcompiler.frontend.buffers import WithBuffers
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.layouts import channels_last, export
+from cmcompiler.frontend.narrow_weights import hold_groups
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.preparation import Inputs, prepare
 from cmcompiler.frontend.quantized import FloatGraph, OperatorCost, Quantized
@@ -56,12 +56,7 @@ def quantize(
     """
     calibration = list(calibration)
     if isinstance(module, QuantizationAware):
-        if precision:
-            raise Unsupported(
-                "a module that is trained with rounding has the ranges of int8 activations",
-                "quantise it with int8 activations, or the module that it was made from",
-            )
-        prepared = module.prepared(example_inputs, is_portable)
+        prepared = module.prepared(example_inputs, is_portable, precision)
     else:
         prepared = prepare(
             module,
@@ -83,6 +78,7 @@ def quantize(
             costs = layers(unfolded, prepared.call_sites, arranged, states)
         # Converting replaces the ranges in place.
         real = FloatGraph(deepcopy(graph), states, prepared.rewritten)
+        hold_groups(graph)
         with unsupported("the Cortex-M quantizer"):
             converted = convert_pt2e(graph)
         if states:

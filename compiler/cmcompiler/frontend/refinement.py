@@ -11,6 +11,7 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.balanced_joins import balance
 from cmcompiler.frontend.bias_correction import biases, correct
+from cmcompiler.frontend.compensated_rounding import compensate, narrow_layers
 from cmcompiler.frontend.costly_roundings import costly_operators
 from cmcompiler.frontend.equalisation import equalise, pairs
 from cmcompiler.frontend.float_parts import UnroundedPart
@@ -95,6 +96,8 @@ class Refiner:
         self._simulation = Simulation(prepared)
         tried, self._unseen = divided(samples, sample_count(prepared))
         self._fitted, self._deciding = tried[1::2], tried[::2]
+        most = sample_count(prepared)
+        self._further = samples[most + most // 2 :][:most]
         self._exact = [self._outputs(half, rounding=False) for half in self._halves]
         self._found: list[Refinement] = []
         self._floats: dict[str, str] = {}
@@ -120,6 +123,7 @@ class Refiner:
             is_balanced = self._equalise_layers()
             # Faults that integers can mend stay in integers.
             self._compute_in_float()
+            self._compensate_roundings()
             self._correct_biases()
             # The range that balancing changed may be that of a mean.
             if self._found and not is_separate and not is_balanced:
@@ -329,6 +333,15 @@ class Refiner:
         if not is_better:
             change.undo()
         return is_better
+
+    def _compensate_roundings(self) -> None:
+        layers = list(narrow_layers(self._prepared))
+        if not layers:
+            return
+        compensate(self._simulation, layers, [*(self._fitted or self._deciding), *self._further])
+        if not self._accept("compensated rounding of weights", self._measure()):
+            for layer in layers:
+                layer.restore()
 
     def _correct_biases(self) -> None:
         corrected = list(biases(self._prepared))

@@ -16,6 +16,8 @@ from torch.fx import GraphModule, Interpreter, Node
 from torch.utils._pytree import tree_leaves
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
+from cmcompiler.frontend.narrow_observers import NarrowWeights
+
 _PER_CHANNEL = (torch.per_channel_affine, torch.per_channel_symmetric)
 
 Results = list[Any]
@@ -97,6 +99,8 @@ def rounded(value: Tensor, observer: Any, steps: tuple[Tensor, Tensor] | None = 
     Args:
         steps: scale and zero point, which observers of histograms search for long; None to ask.
     """
+    if isinstance(observer, NarrowWeights):
+        return observer.rounded(value)
     scale, zero_point = observer.calculate_qparams() if steps is None else steps
     limits = observer.quant_min, observer.quant_max
     if observer.qscheme in _PER_CHANNEL:

@@ -20,6 +20,7 @@ from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.accumulators import make_room_for_biases
 from cmcompiler.frontend.float_form import FLOAT_FORMS
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
+from cmcompiler.frontend.precision import BYTES, NIBBLES, NIBBLES_SHORT, SHORT, Patterns
 from cmcompiler.frontend.preparation import Prepared, describe
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.channels import LAYERS
@@ -31,8 +32,12 @@ AVERAGING = 0.05
 
 
 RECURRENT = {
-    *(cmbuild.lstm.default, cmbuild.lstm_state.default, cmbuild.gru.default),
-    *(cmbuild.gru_state.default, cmbuild.rnn.default),
+    cmbuild.rnn.default,
+    *(
+        getattr(cmbuild, f"{kind}{name}").default
+        for kind in ("", "short_", "fine_")
+        for name in ("lstm", "lstm_state", "gru", "gru_state")
+    ),
 }
 """Modules that torch.vmap cannot batch."""
 
@@ -46,13 +51,19 @@ class QuantizationAware(torch.nn.Module):
     Args:
         prepared: after calibration.
         is_portable: how it was prepared.
+        precision: of modules, likewise.
 
     Attributes:
         rounding: False makes it compute in float, with the same weights.
     """
 
-    def __init__(self, prepared: Prepared, is_portable: bool) -> None:
+    def __init__(self, prepared: Prepared, is_portable: bool, precision: Patterns = ()) -> None:
         super().__init__()
+        if any(kind == NIBBLES_SHORT for _, kind in precision):
+            raise Unsupported(
+                f"{NIBBLES_SHORT} modules cannot be trained with rounding",
+                f"train them with {NIBBLES} or {SHORT}",
+            )
         if prepared.states:
             raise Unsupported("a module that changes its buffers cannot be trained with rounding")
         # Another one of the same graph, without the parameters that rewrites replaced.
@@ -62,6 +73,7 @@ class QuantizationAware(torch.nn.Module):
         self.rounding = True
         self._prepared = replace(prepared, graph=graph, rewritten=None)
         self._is_portable = is_portable
+        self._precision = tuple(precision)
         self._has_loops = any(node.target in RECURRENT for node in graph.graph.nodes)
         trained = {str(node.target) for node in graph.graph.nodes if _is_trained(node)}
         for name, parameter in graph.named_parameters():
@@ -91,12 +103,23 @@ class QuantizationAware(torch.nn.Module):
                 _follow(self.graph.get_submodule(name), least.amin(), largest.amax())
         return tree_map_only(Tensor, lambda x: x.flatten(0, min(1, x.ndim - 1)), results)
 
-    def prepared(self, example_inputs: Sequence[Tensor], is_portable: bool) -> Prepared:
+    def prepared(
+        self, example_inputs: Sequence[Tensor], is_portable: bool, precision: Patterns = ()
+    ) -> Prepared:
         """A copy for conversion.
+
+        Args:
+            precision: if it must be that which the module was trained with.
 
         Raises:
             InvalidRequest: it was made for other inputs or programs.
         """
+        if precision and tuple(precision) != self._precision:
+            raise InvalidRequest(
+                f"the module was trained with rounding for {_named(self._precision)}, not for "
+                f"{_named(precision)}",
+                "leave the precision out: the module has its own",
+            )
         own, other = describe(self._prepared.inputs), describe(example_inputs)
         if own != other:
             raise InvalidRequest(
@@ -150,6 +173,10 @@ class _Run(Interpreter):
         if isinstance(observer, MinMaxObserver):
             self.extremes[str(target)] = x.detach().amin(), x.detach().amax()
         return _straight_through(x, observer) if self._is_rounding else x
+
+
+def _named(precision: Patterns) -> str:
+    return ", ".join(f"{pattern} {kind}" for pattern, kind in precision) or BYTES
 
 
 def _one_by_one(compute: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from cmcompiler import api
 from cmcompiler.frontend.chosen_precision import precision_of
-from cmcompiler.frontend.narrow_weights import NarrowPerChannelObserver
 from cmcompiler.frontend.operators.channel_linear import LIBRARY
 from cmcompiler.frontend.passes.channel_linears import LowerChannelLinears
 from cmcompiler.ir.reference import evaluate_all
@@ -70,25 +69,6 @@ def test_linear_layers_have_a_scale_for_each_channel(narrow: api.Compiled) -> No
     assert len(set(op.requantize.multipliers)) > 1
 
 
-def test_a_step_is_the_one_of_least_error() -> None:
-    """Clipped or not, each channel is rounded no worse than by its largest weight."""
-    weights = torch.randn(6, 40, generator=torch.Generator().manual_seed(1))
-    weights[2, 5], weights[3] = 9.0, 0.0
-    bounds = {"quant_min": -LARGEST, "quant_max": LARGEST, "dtype": torch.int8}
-    observer = NarrowPerChannelObserver(0, qscheme=torch.per_channel_symmetric, **bounds)
-    observer(weights)
-
-    def error(steps: Tensor) -> Tensor:
-        rounded = (weights / steps[:, None]).round().clamp(-LARGEST, LARGEST) * steps[:, None]
-        return (rounded - weights).square().sum(1)
-
-    steps, _ = observer.calculate_qparams()
-    plain = weights.abs().amax(1).clamp(min=1e-6) / LARGEST
-    assert (error(steps) <= error(plain)).all() and error(steps)[2] < error(plain)[2]
-    observer(2 * weights)
-    assert torch.allclose(observer.calculate_qparams()[0][:2], 2 * steps[:2])
-
-
 def test_the_last_matching_pattern_chooses() -> None:
     node = torch.fx.Graph().placeholder("x")
     node.meta["nn_module_stack"] = {"a": ("encoder", "Encoder"), "b": ("encoder.0", "Conv2d")}
@@ -105,3 +85,43 @@ def test_narrow_weights_keep_most_of_a_layer(narrow: api.Compiled) -> None:
     made = [each.outputs[0] for each in evaluate_all(narrow.graph, [[x.numpy()] for x in DATA])]
     error = ((real - np.stack(made)) ** 2).sum()
     assert 10 * np.log10((real**2).sum() / error) > 15
+
+
+class Wide(nn.Module):
+    """Layers with several groups of columns, and such as have one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.hidden = nn.Conv2d(3, 40, 3), nn.Conv2d(40, 32, 1)
+        self.spread, self.head = nn.Conv2d(32, 16, 3), nn.Linear(16 * 25, 11)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.hidden(torch.relu(self.stem(x))))
+        return self.head(torch.relu(self.spread(y)).flatten(1))
+
+
+@pytest.fixture(scope="module")
+def wide() -> nn.Module:
+    torch.manual_seed(45)
+    return Wide().eval()
+
+
+def test_groups_of_columns_have_a_scale_each(wide: nn.Module, runtime: Runtime) -> None:
+    made = api.compile(wide, DATA[0], DATA, weights="int4/32", precision={"spread": "4w8a/128"})
+    sizes = {
+        node.op.macs: groups and groups.size
+        for node in made.graph.nodes
+        if hasattr(node.op, "weights")
+        for groups in [node.op._filters.groups]
+    }
+    assert sizes == {40 * 27 * 49: None, 40 * 32 * 49: 32, 32 * 9 * 16 * 25: None, 4400: 32}
+    assert made.fidelity.faithful and not made.fidelity.unpaired
+    runtime.check(Example(made.graph, (DATA[3].numpy(),)))
+
+
+def test_layers_of_int16_have_weights_of_four_bits(wide: nn.Module, runtime: Runtime) -> None:
+    made = api.compile(wide, DATA[0], DATA, activations="int16", weights="int4")
+    weights = [node.op.weights for node in made.graph.nodes if hasattr(node.op, "weights")]
+    assert [int(np.abs(each.astype(int)).max()) for each in weights] == [LARGEST] * 4
+    assert made.fidelity.faithful and not made.fidelity.unpaired
+    runtime.check(Example(made.graph, (DATA[3].numpy(),)))

@@ -109,17 +109,22 @@ def test_a_pattern_chooses_modules(module: nn.Module) -> None:
 def test_patterns_are_checked() -> None:
     assert everywhere("int8") == () and everywhere("int16") == (("*", "8w16a"),)
     assert everywhere("int8", "int4") == (("*", "4w8a"),)
+    assert everywhere("int8", "int4/64") == (("*", "4w8a/64"),)
+    assert everywhere("int16", "int4") == (("*", "4w16a"),)
+    assert everywhere("int16", "int16") == (("*", "16w16a"),)
     assert read_precision({"head": "8w8a"}, "net.py") == (("head", "8w8a"),)
-    with pytest.raises(InvalidRequest, match=r"'4w' of 'head' is not 8w8a, 8w16a, 4w8a or 16w16a"):
+    with pytest.raises(InvalidRequest, match=r"'4w' of 'head' is not 8w8a, 8w16a, .* or 16w16a"):
         read_precision({"head": "4w"}, "net.py")
     with pytest.raises(InvalidRequest, match="precision is not a mapping"):
         read_precision("8w16a", "net.py")
     with pytest.raises(InvalidRequest, match="activations 'int4' are not int8 or int16"):
         api.compile(nn.Identity(), DATA[0], activations="int4")
-    with pytest.raises(InvalidRequest, match="weights 'int16' are not int8 or int4"):
+    with pytest.raises(InvalidRequest, match="weights 'int5' are not int8 or int4"):
+        api.compile(nn.Identity(), DATA[0], weights="int5")
+    with pytest.raises(InvalidRequest, match="int16 weights with int8 activations are not"):
         api.compile(nn.Identity(), DATA[0], weights="int16")
-    with pytest.raises(InvalidRequest, match="int4 weights with int16 activations are not"):
-        api.compile(nn.Identity(), DATA[0], activations="int16", weights="int4")
+    with pytest.raises(InvalidRequest, match="int4/32 weights with int16 activations are not"):
+        api.compile(nn.Identity(), DATA[0], activations="int16", weights="int4/32")
 
 
 def test_a_clamp_joins_the_layer_before_it() -> None:

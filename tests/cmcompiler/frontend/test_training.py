@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from harness.pte import operators
@@ -9,6 +10,7 @@ from cmcompiler.api import compile, quantization_aware
 from cmcompiler.errors import CompilerError
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.quantization import quantize
+from cmcompiler.ir.reference import evaluate
 from cmcompiler.target import Target
 
 
@@ -56,6 +58,38 @@ def test_the_program_computes_what_was_trained(trained):
     assert quantized.float_operators == () == quantized.refinements
     program = operators(lower(quantized, Target.parse("cortex-m55")))
     assert "cmbuild::quantized_layer_norm" in program
+
+
+@pytest.mark.parametrize(
+    "types", [{"weights": "int4/32"}, {"precision": {"0": "8w16a", "4": "4w8a"}}]
+)
+def test_weights_of_four_bits_and_mixed_types_are_trained(types):
+    torch.manual_seed(2)
+    layers = (
+        nn.Conv2d(2, 40, 3),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(160, 3),
+    )
+    module = quantization_aware(nn.Sequential(*layers), images(1)[0], images(8), **types).train()
+    batch, wanted = torch.cat(images(8)), torch.rand(8, 3)
+    optimizer, losses = torch.optim.Adam(module.parameters(), 0.01), []
+    for _ in range(30):
+        losses.append((module(batch) - wanted).square().mean())
+        optimizer.zero_grad()
+        losses[-1].backward()
+        optimizer.step()
+    assert losses[-1] < losses[0] / 2
+    (sample,) = images(1)
+    made = compile(module.eval(), sample, images(8))
+    assert made.fidelity.faithful
+    (linear,) = (node.op for node in made.graph.nodes if node.op.label == "linear")
+    assert bool(np.abs(linear.weights).max() <= 7) is ("precision" in types)
+    assert (linear._filters.groups is None) is ("precision" in types)
+    (found,) = evaluate(made.graph, [sample.numpy()]).outputs
+    with torch.no_grad():
+        assert np.allclose(found, module(sample).numpy(), atol=0.02)
 
 
 def test_a_batch_gives_what_its_examples_give(trained):
@@ -113,6 +147,10 @@ def test_what_cannot_be_trained_is_said_in_one_line(trained):
     module, _ = trained
     with pytest.raises(CompilerError, match="float32 1×2×6×6, the example is float32 1×2×7×7"):
         compile(module, torch.rand(1, 2, 7, 7))
+    with pytest.raises(CompilerError, match="for 8w8a, not for \\* 8w16a"):
+        compile(module, images(1)[0], activations="int16")
+    with pytest.raises(CompilerError, match="4w16a modules cannot be trained"):
+        quantization_aware(network(), images(1)[0], activations="int16", weights="int4")
     with pytest.raises(CompilerError, match="without portable=True"):
         quantize(module, (images(1)[0],), [(images(1)[0],)], True)
 

@@ -15,7 +15,7 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.chosen_precision import precision_of
 from cmcompiler.frontend.operators.short import stored_weights
-from cmcompiler.frontend.precision import FINE, SHORT_ACTIVATIONS, Patterns
+from cmcompiler.frontend.precision import FINE, SHORT, SHORT_ACTIVATIONS, Patterns
 from cmcompiler.frontend.rewrites.editing import (
     constant,
     constant_value,
@@ -31,6 +31,13 @@ from cmcompiler.frontend.rewrites.short_steps import steps
 
 _ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
 
+_LAYERS = frozenset(
+    (
+        *(_OWN.short_conv2d.default, _OWN.short_conv_transpose2d.default),
+        _OWN.short_linear.default,
+    )
+)
+
 
 def make_short(module: GraphModule, precision: Patterns) -> None:
     """Replaces the operators of modules whose path the last matching pattern gives int16."""
@@ -41,7 +48,7 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
     join_lengths(module, lambda node: _is_chosen(node, precision))
     for node in list(module.graph.nodes):
         if has_short_form(node) and _is_chosen(node, precision):
-            shorten(node, is_fine=precision_of(node, precision) == FINE)
+            shorten(node, precision_of(node, precision))
     for node in list(module.graph.nodes):
         _join_clamp(node)
     for node in list(module.graph.nodes):
@@ -55,15 +62,13 @@ def has_short_form(node: Node) -> bool:
     return node.target in _forms() and _is_float(_first(node))
 
 
-def shorten(node: Node, *, is_fine: bool = False) -> None:
-    """Puts the short form of an operator in its place, if there is one.
-
-    Args:
-        is_fine: weights have 16 bits, too.
-    """
+def shorten(node: Node, precision: str = SHORT) -> None:
+    """Puts the short form of an operator in its place, if there is one."""
     made = _forms()[node.target](node) if has_short_form(node) else _function(node)
     if made is not None:
-        replace(node, _with_fine_weights(node, made) if is_fine else made)
+        if precision == FINE:
+            made = _with_fine_weights(node, made)
+        replace(node, made)
 
 
 def _is_chosen(node: Node, precision: Patterns) -> bool:
@@ -92,10 +97,7 @@ def _with_fine_weights(node: Node, made: Node) -> Node:
     """
     if made.target in _fine_layers():
         return insert(node, _fine_layers()[made.target], *made.args)
-    if made.target not in (
-        *(_OWN.short_conv2d.default, _OWN.short_conv_transpose2d.default),
-        _OWN.short_linear.default,
-    ):
+    if made.target not in _LAYERS:
         return made
     x, weight, bias, *rest = made.args
     assert isinstance(weight, Node)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ops.support.group_sizes import SIZES
+from cmcompiler.group_sizes import SIZES
 from cmcompiler.ops.support.nibbles import FEWEST, LARGEST
 from cmcompiler.ops.support.requantize import Int8Array
 

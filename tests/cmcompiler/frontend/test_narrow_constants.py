@@ -1,0 +1,39 @@
+"""Which constants of layers with int16 activations are rounded to four bits."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.fx import GraphModule
+
+from cmcompiler.frontend.narrow_constants import narrow_constants
+from cmcompiler.frontend.narrow_observers import holds_nibbles
+from cmcompiler.frontend.operators import define
+from cmcompiler.frontend.operators.short import stored_weights
+from cmcompiler.frontend.rewrites.editing import constant_value
+from cmcompiler.frontend.rewrites.short import make_short
+
+
+def weights(precision: str) -> list[Tensor]:
+    """Of a convolution, a depthwise one, a linear layer and a tiny one."""
+    define()
+    torch.manual_seed(3)
+    layers = nn.Conv2d(3, 32, 3), nn.Conv2d(32, 32, 3, groups=32), nn.Flatten()
+    module = nn.Sequential(*layers, nn.Linear(32, 20), nn.Linear(20, 2)).eval()
+    graph: GraphModule = torch.export.export(module, (torch.ones(1, 3, 5, 5),)).module()
+    with torch.no_grad():
+        make_short(graph, [("*", precision)])
+        narrow_constants(graph, [("*", precision)])
+    layers = [node for node in graph.graph.nodes if str(node.target).startswith("cmbuild.short")]
+    return [constant_value(layer.args[1]) for layer in layers]
+
+
+def test_large_layers_are_rounded() -> None:
+    held = [holds_nibbles(weight.flatten(1)) for weight in weights("4w16a")]
+    assert held == [True, False, True, False]
+    assert not any(holds_nibbles(weight.flatten(1)) for weight in weights("8w16a"))
+
+
+def test_what_four_bits_hold_is_stored_so() -> None:
+    largest = [int(stored_weights(weight)[0].abs().max()) for weight in weights("4w16a")]
+    assert largest == [7, 127, 7, 127]
