@@ -9,11 +9,10 @@ import torch
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.chosen_precision import precision_of
-from cmcompiler.frontend.narrow_observers import rounded_to_nibbles
+from cmcompiler.frontend.narrow_observers import is_large, rounded_to_nibbles
 from cmcompiler.frontend.operators.short import LIBRARY
 from cmcompiler.frontend.precision import NIBBLES_SHORT, Patterns
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
-from cmcompiler.ops.support.nibbles import FEWEST
 
 assert LIBRARY  # of the operators
 
@@ -29,6 +28,8 @@ _LAYERS = frozenset(
 
 def narrow_constants(graph: GraphModule, precision: Patterns) -> None:
     """Rounds them, with a scale for each filter; small and depthwise ones stay as they are."""
+    if all(kind != NIBBLES_SHORT for _, kind in precision):
+        return
     for node in list(graph.graph.nodes):
         if node.target not in _LAYERS or precision_of(node, precision) != NIBBLES_SHORT:
             continue
@@ -36,7 +37,7 @@ def narrow_constants(graph: GraphModule, precision: Patterns) -> None:
         if not isinstance(held, Node) or not is_constant(held):
             continue
         value = constant_value(held)
-        if value.numel() < FEWEST or _is_depthwise(node, value):
+        if not is_large(value) or _is_depthwise(node, value):
             continue
         node.update_arg(1, constant(node, f"{node.name}_narrow", rounded_to_nibbles(value, 0)))
     graph.graph.eliminate_dead_code()

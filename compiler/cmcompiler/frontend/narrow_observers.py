@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.nn import functional
 from torchao.quantization.pt2e import PerChannelMinMaxObserver
 
-from cmcompiler.group_sizes import SIZES
-from cmcompiler.ops.support.nibbles import LARGEST
-from cmcompiler.ops.support.weight_groups import MOST
+from cmcompiler.ops.support.nibbles import FEWEST, LARGEST
+from cmcompiler.ops.support.packing16 import CHUNK
+from cmcompiler.ops.support.weight_groups import MOST, SIZES
 
 CLIPPED = [1 - 0.04 * n for n in range(13)]
 """Shares of a channel's largest weight that may become the largest of four bits."""
@@ -148,8 +148,18 @@ def rounded_to_nibbles(weight: Tensor, axis: int) -> Tensor:
     return (weight / steps).round().clamp(-LARGEST, LARGEST) * steps
 
 
+def is_large(rows: Tensor) -> bool:
+    """Whether flash holds rows of a layer with int16 activations in four bits."""
+    return rows.numel() >= FEWEST and rows[0].numel() > CHUNK
+
+
 def holds_nibbles(rows: Tensor) -> bool:
-    """Whether four bits hold all rows: multiples of a seventh of each one's largest number."""
+    """Whether four bits hold all rows: multiples of a seventh of each one's largest number.
+
+    Small layers keep eight bits, as their plans do.
+    """
+    if not is_large(rows):
+        return False
     most = rows.abs().amax(1).clamp(min=LEAST_STEP)
     sevenths = rows * (LARGEST / most)[:, None]
     return bool(((sevenths - sevenths.round()).abs() < _EXACT).all())

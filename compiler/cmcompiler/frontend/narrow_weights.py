@@ -99,6 +99,8 @@ def channel_axis(layer: Node) -> int:
 
 def hold_groups(prepared: GraphModule) -> None:
     """Rounds weights in groups before conversion, which knows a step for each channel only."""
+    if not any(isinstance(each, GroupedPerChannelObserver) for each in prepared.modules()):
+        return
     for node in list(prepared.graph.nodes):
         weight = node.args[1] if node.target in LAYERS else None
         if not isinstance(weight, Node) or weight.op != "call_module":

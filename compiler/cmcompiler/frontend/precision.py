@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.group_sizes import SIZES
 
 BYTES, SHORT, NIBBLES, NIBBLES_SHORT, FINE = "8w8a", "8w16a", "4w8a", "4w16a", "16w16a"
 """int8 weights with int8, or with int16 activations; weights of four bits with either; and both of
 16 bits.
 """
+
+SIZES = (32, 64, 128)
+"""Columns of a group, as in cmcompiler.ops.support.weight_groups."""
 
 GROUPS = {f"{NIBBLES}/{size}": size for size in SIZES}
 """Weights of four bits with a scale for so many columns, and int8 activations."""

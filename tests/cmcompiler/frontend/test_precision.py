@@ -14,13 +14,14 @@ from cmcompiler import api
 from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend.operators import define
 from cmcompiler.frontend.operators.short import interpolation_table
-from cmcompiler.frontend.precision import everywhere, read_precision
+from cmcompiler.frontend.precision import GROUPS, everywhere, read_precision
 from cmcompiler.frontend.rewrites.short import make_short
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ir.reference import evaluate_all
 from cmcompiler.ops.interpolation import ENTRIES
+from cmcompiler.ops.support.weight_groups import SIZES
 
 
 class Every(nn.Module):
@@ -110,6 +111,7 @@ def test_patterns_are_checked() -> None:
     assert everywhere("int8") == () and everywhere("int16") == (("*", "8w16a"),)
     assert everywhere("int8", "int4") == (("*", "4w8a"),)
     assert everywhere("int8", "int4/64") == (("*", "4w8a/64"),)
+    assert tuple(GROUPS.values()) == SIZES
     assert everywhere("int16", "int4") == (("*", "4w16a"),)
     assert everywhere("int16", "int16") == (("*", "16w16a"),)
     assert read_precision({"head": "8w8a"}, "net.py") == (("head", "8w8a"),)

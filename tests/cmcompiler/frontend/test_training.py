@@ -74,8 +74,8 @@ def test_weights_of_four_bits_and_mixed_types_are_trained(types):
     )
     module = quantization_aware(nn.Sequential(*layers), images(1)[0], images(8), **types).train()
     batch, wanted = torch.cat(images(8)), torch.rand(8, 3)
-    optimizer, losses = torch.optim.Adam(module.parameters(), 0.01), []
-    for _ in range(30):
+    optimizer, losses = torch.optim.Adam(module.parameters(), 0.001), []
+    for _ in range(60):
         losses.append((module(batch) - wanted).square().mean())
         optimizer.zero_grad()
         losses[-1].backward()

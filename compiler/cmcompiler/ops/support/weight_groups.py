@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.group_sizes import SIZES
 from cmcompiler.ops.support.nibbles import FEWEST, LARGEST
 from cmcompiler.ops.support.requantize import Int8Array
+
+SIZES = (32, 64, 128)
+"""Depths of a group."""
 
 MOST = 18
 """The largest factor: times 14, the highest of four bits plus 7, it still fits a byte."""

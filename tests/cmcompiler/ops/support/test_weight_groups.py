@@ -9,13 +9,12 @@ import pytest
 from harness.examples import Example, single
 from harness.runtime import Runtime
 
-from cmcompiler.group_sizes import SIZES
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.linear import Linear
 from cmcompiler.ops.support import nibbles
 from cmcompiler.ops.support.requantize import Range, Requantize
-from cmcompiler.ops.support.weight_groups import MOST, WeightGroups
+from cmcompiler.ops.support.weight_groups import MOST, SIZES, WeightGroups
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.planner import make_plan
 
