@@ -78,7 +78,7 @@ class NeedsFile(Table):
 
 
 Precision = Literal["8w8a", "8w16a", "4w8a", "4w8a/32", "4w8a/64", "4w8a/128", "4w16a", "16w16a"]
-"""Of cmcompiler.frontend.precision."""
+"""The types that cmcompiler.frontend.precision knows."""
 
 
 class ModelFile(Table):

@@ -30,10 +30,10 @@ _DEEPEST = 2048
 """Columns of a layer: products of as many pairs of inputs take 32 MiB."""
 
 _DAMPING = 0.01
-"""Of the inputs' mean power, that each column is taken to have besides its own."""
+"""The share of the inputs' mean power that each column gets besides its own."""
 
 _HELD = 1.0
-"""The same for how much a change of a weight must pay."""
+"""The share of that power by which a change of a weight must pay."""
 
 LEAST_POWER = 1e-12
 
@@ -64,7 +64,7 @@ class NarrowLayer:
         self.holder.args = self.before  # type: ignore[assignment]
 
     def columns(self, x: Tensor) -> Tensor:
-        """What each output multiplies its weights with, [outputs, columns]."""
+        """The numbers that each output multiplies its weights with, [outputs, columns]."""
         if self.node.target is _linear:
             return x.reshape(-1, x.shape[-1])
         given = named_arguments(self.node)

@@ -14,7 +14,7 @@ from cmcompiler.frontend.operators.short import LIBRARY
 from cmcompiler.frontend.precision import NIBBLES_SHORT, Patterns
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
 
-assert LIBRARY  # of the operators
+assert LIBRARY  # the operators exist
 
 _OPS = torch.ops.cmbuild
 

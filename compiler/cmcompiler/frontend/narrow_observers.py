@@ -20,12 +20,12 @@ CLIPPED = [1 - 0.04 * n for n in range(13)]
 """Shares of a channel's largest weight that may become the largest of four bits."""
 
 _GROUPS_CLIPPED = (1.0, 0.92, 0.84, 0.76)
-"""The same for the largest weight of all groups of a channel, of which few clip."""
+"""Shares of the largest weight of all groups of a channel, few of which clip."""
 
 LEAST_STEP = 1e-30
 
 _EXACT = 1e-4
-"""Of a step: what single precision leaves of numbers that four bits hold."""
+"""The share of a step that single precision may lose of numbers that four bits hold."""
 
 
 class NarrowWeights(PerChannelMinMaxObserver):  # type: ignore[misc]

@@ -96,7 +96,7 @@ def _variant(filters: Filters, isa: Isa, wide: bool) -> str:
 
 
 def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T, T]) -> T:
-    """What weights of eight, sixteen or four bits choose, or those of four bits in groups."""
+    """The choice for weights of eight, sixteen or four bits, or of four bits in groups."""
     if is_wide(isa, wide):
         return choices[1]
     if filters.groups is not None:
@@ -145,7 +145,7 @@ def _unpacks_for_a_row(filters: Filters, isa: Isa) -> bool:
 
 
 def unpacks_for_rows(filters: Filters, isa: Isa) -> bool:
-    """The same for several rows: shallow ones have loops of their own."""
+    """Whether they become bytes for several rows: shallow ones have loops of their own."""
     has_own = filters.is_narrow and isa is Isa.MVE and is_shallow(filters)
     return has_own or _unpacks_for_a_row(filters, isa)
 
