@@ -44,7 +44,7 @@ NEED_TORCH = (
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("cells", "check", "forced")),
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("double", "layer_errors", "pairing")),
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("parts", "resolution", "rewriting")),
-    *(f"cmcompiler.frontend.fidelity.{name}" for name in ("decisions", "turns", "values")),
+    *(f"cmcompiler.frontend.fidelity.{name}" for name in ("decisions", "ties", "turns", "values")),
     "cmcompiler.frontend.fidelity.weighings",
     "cmcompiler.frontend.float_parts",
     "cmcompiler.frontend.gate_ranges",

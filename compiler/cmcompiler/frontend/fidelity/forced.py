@@ -16,6 +16,7 @@ from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 from cmcompiler.frontend.fidelity.double import single_rounding, widened
 from cmcompiler.frontend.fidelity.pairing import StepRange, ValuePair
 from cmcompiler.frontend.fidelity.parts import LayerPart
+from cmcompiler.frontend.fidelity.ties import UNSTABLE, in_order
 from cmcompiler.frontend.fidelity.turns import layer_of, turn_by_turn
 from cmcompiler.frontend.fidelity.values import Array, real
 from cmcompiler.frontend.fidelity.weighings import WEIGHED, part_by_part
@@ -177,11 +178,14 @@ class ForcedRun(RoundedWeights):
         return real(made.array, made.pair.range).to(result.dtype).reshape(result.shape)
 
     def _computed(self, n: Node) -> Any:
+        result: Any
         if n.op == "call_module":
             result = self._as_quantized(n)
             result = self.observed(n) if result is None else result
         elif n in self._layers:
             result = self._walked(n, self._layers[n])
+        elif n.target in UNSTABLE:
+            result = in_order(n.target, *self.fetch_args_kwargs_from_env(n))
         else:
             result = super().run_node(n)
         return widened(result) if self._is_double else result
