@@ -121,6 +121,9 @@ class PythonFile:
                     made = self._make()
             finally:
                 torch.set_default_dtype(default)
+            if "torch._dynamo" in sys.modules:
+                # Functions that the file decorates with torch.compile need no C++ compiler here.
+                torch.compiler.set_stance("force_eager")
             user = UserModel.of(made, f"{self.path}:{self.name}", lines)
         return user.model(_weigh(user, weights, f"from {self.path.name}"), seed)
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 _USE = """
 import sys
 from cmcompiler.frontend.late_imports import delay
@@ -28,6 +30,43 @@ delay()
 assert sys.meta_path == finders, "what is imported stays"
 """
 
+_COMPILED = """
+import os, sys
+os.environ["CXX"] = "/no/such/compiler"
+from cmcompiler.frontend.late_imports import delay
+delay()
+from cmcompiler.frontend.source import find_source
+module = find_source(sys.argv[1]).load(0).module
+import torch
+assert module(torch.ones(1, 4)).shape == (1, 4)
+"""
+
+_FILE = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    @torch.compile
+    def twice(self, x):
+        return torch.relu(x) * 2
+
+    def forward(self, x):
+        return self.twice(self.layer(x))
+
+model = Net().eval(), torch.ones(1, 4)
+"""
+
 
 def test_late_modules_are_as_ever():
     subprocess.run([sys.executable, "-c", _USE], check=True, timeout=280)
+
+
+@pytest.mark.long
+def test_a_file_may_have_functions_that_torch_would_compile(tmp_path):
+    path = tmp_path / "net.py"
+    path.write_text(_FILE)
+    subprocess.run([sys.executable, "-c", _COMPILED, str(path)], check=True, timeout=280)
