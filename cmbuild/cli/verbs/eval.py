@@ -98,6 +98,7 @@ def command(
     places = {name: chosen.pop(name) for name in ("isa", "toolchain", "on", "build_dir")}
     build_dir = places["build_dir"]
     source = replace(compose(ModelChoice, **chosen), sensitivity=sensitivity)
+    quality = LeastQuality(min_snr=min_snr)
     place = BoardChoice(
         board=board or board_like(UNNAMED), isa=places["isa"], toolchain=places["toolchain"]
     )
@@ -124,7 +125,6 @@ def command(
         return work.status
     if until is not None or resume or cluster.is_chosen:
         raise UsageError(message="--until, --resume, --workers and --scheduler need --data")
-    quality = LeastQuality(min_snr=min_snr)
     request = EvalRequest(source=source, board=board, samples=samples, quality=quality, **places)
     with session(request.folder / "logs", json=as_json, verbose=verbose) as work:
         perform = partial(work.make, jobs=jobs)
