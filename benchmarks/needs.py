@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Mixes of precisions that needs choose, beside the best of all mixes.
 
-    python benchmarks/needs.py [--board NAME] [--markdown] [NETWORK]...
+    python benchmarks/needs.py [--board NAME] [--only-snr] [NETWORK]...
 
 Every network of needy_networks.py is built for needs that lie between what its programs of one
 type have. Then the programs of all mixes that could be cheaper are exported and measured, the
@@ -98,10 +98,11 @@ class Comparer:
         )
         self._made = getattr(networks, network)()
 
-    def comparisons(self) -> Iterator[Comparison]:
+    def comparisons(self, *, only_snr: bool) -> Iterator[Comparison]:
         trials = self._trials(Needs(snr=1.0), None)
         table = trials.table()
-        for needs, ram in self._needs(trials, table):
+        most = 1 if only_snr else None
+        for needs, ram in islice(self._needs(trials, table), most):
             yield self._compared(needs, ram)
 
     def _needs(self, trials: MixTrials, table: MixTable) -> Iterator[tuple[Needs, int | None]]:
@@ -109,8 +110,8 @@ class Comparer:
         plain = trials.trial(table.plain)
         short, narrow = (trials.trial(_everywhere(table, kind)) for kind in (SHORT, NIBBLES))
         middle = round((plain.choosing.snr_db + short.choosing.snr_db) / 2)
-        lower = round((plain.choosing.snr_db + narrow.choosing.snr_db) / 2)
-        size = str(plain.flash - (plain.weights - narrow.weights) // 2)
+        lower = round(narrow.choosing.snr_db + 2)
+        size = str(plain.flash - (plain.weights - narrow.weights) // 3)
         ram = (plain.arena + short.arena) // 2
         yield Needs(snr=middle), None
         if plain.choosing.drop is not None:
@@ -277,6 +278,7 @@ _HEADER = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--board", default="rp2350")
+    parser.add_argument("--only-snr", action="store_true", help="no budgets and no labels")
     parser.add_argument("networks", nargs="*")
     options = parser.parse_args()
     print("| " + " | ".join(_HEADER) + " |")
@@ -288,7 +290,8 @@ def main() -> int:
             Session(Callback(None), Path(folder) / "logs") as session,
         ):
             try:
-                for each in Comparer(session, network, options.board, Path(folder)).comparisons():
+                comparer = Comparer(session, network, options.board, Path(folder))
+                for each in comparer.comparisons(only_snr=options.only_snr):
                     print("| " + " | ".join(_row(each)) + " |", flush=True)
                     most, missed = max(most, each.over), missed + (each.is_met and not each.kept)
             except CmbuildError as error:

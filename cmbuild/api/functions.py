@@ -17,7 +17,7 @@ from cmbuild.benchmark.matrix import parse_board
 from cmbuild.cache.folders import CacheFolder
 from cmbuild.display.tables import ResultTable
 from cmbuild.errors import UsageError
-from cmbuild.mixing.settling import board_like, settled, settled_package
+from cmbuild.mixing.settling import settled, settled_package, settled_source
 from cmbuild.outputs.delivery import check_delivery, deliver
 from cmbuild.pipeline.callback import Callback, Progress
 from cmbuild.pipeline.evaluation import EvalRequest, failure_of
@@ -26,7 +26,7 @@ from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.naming import package_folder
 from cmbuild.pipeline.options import checked, compose
 from cmbuild.pipeline.pipeline import UNNAMED, build_folder
-from cmbuild.pipeline.request import BoardChoice, BuildRequest, PackageRequest, RunRequest
+from cmbuild.pipeline.request import BuildRequest, PackageRequest, RunRequest
 from cmbuild.pipeline.results import BuildResult, PackageResult, RunResult
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage
@@ -204,13 +204,15 @@ def evaluate(
     if sensitivity:
         request = replace(request, source=replace(request.source, sensitivity=True))
     with _session(request.folder / "logs", progress) as session:
-        place = BoardChoice(
-            board=request.board or board_like(UNNAMED),
+        source = settled_source(
+            request.source,
+            request.board or UNNAMED,
+            session.pipeline,
+            _performer(session, jobs),
+            build_dir=request.build_dir,
             isa=request.isa,
-            toolchain=request.toolchain,
         )
-        build = BuildRequest(place=place, source=request.source, build_dir=request.build_dir)
-        request = replace(request, source=_settled(session, build, jobs).source)
+        request = replace(request, source=source)
 
         def work(stages: Sequence[Stage], folders: Sequence[Path]) -> None:
             perform(session, stages, folders, jobs)

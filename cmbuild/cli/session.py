@@ -12,11 +12,10 @@ import click
 
 from cmbuild.errors import CmbuildError
 from cmbuild.mixing.failure import NeedsNotMet
-from cmbuild.mixing.settling import settled, settled_package
+from cmbuild.mixing.settling import settled, settled_package, settled_source
 from cmbuild.pipeline.failures import explain
 from cmbuild.pipeline.needs import Needs
 from cmbuild.pipeline.request import (
-    BoardChoice,
     BuildRequest,
     ModelChoice,
     PackageRequest,
@@ -73,10 +72,14 @@ class VerbSession(Session):
         return self._showing(lambda: settled_package(request, self.pipeline, self.make))
 
     def settled_source(
-        self, source: ModelChoice, place: BoardChoice, build_dir: Path
+        self, source: ModelChoice, place: str, build_dir: Path, *, isa: str | None = None
     ) -> ModelChoice:
-        """The same of a model that is not built."""
-        return self.settled(BuildRequest(place=place, source=source, build_dir=build_dir)).source
+        """The same of a model that is not built, for a board or a core."""
+        return self._showing(
+            lambda: settled_source(
+                source, place, self.pipeline, self.make, build_dir=build_dir, isa=isa
+            )
+        )
 
     def simulated(self, request: RunRequest) -> SimulateStage:
         """The stage of a run in the precision that its needs choose, if others go on; if nothing

@@ -47,7 +47,7 @@ class Prices:
         return cls(core, cores[core])
 
     def cycles(self, kernel: str, work: Work) -> float:
-        return work.at(self.costs.kernels.get(kernel, _UNKNOWN))
+        return work.at(self.costs.prices_of(kernel) or _UNKNOWN)
 
     @property
     def conversion(self) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
-from cmbuild.pipeline.request import BoardChoice, BuildRequest, PackageRequest
+from cmbuild.pipeline.request import BoardChoice, BuildRequest, ModelChoice, PackageRequest
 from cmcompiler.target import BEST_ISA
 
 if TYPE_CHECKING:
@@ -29,6 +30,28 @@ def settled(request: BuildRequest, pipeline: Pipeline, perform: Perform) -> Buil
     from cmbuild.mixing.choice import Chooser
 
     return Chooser(pipeline, pipeline.resolved(request), perform).choose()
+
+
+def settled_source(
+    source: ModelChoice,
+    place: str,
+    pipeline: Pipeline,
+    perform: Perform,
+    *,
+    build_dir: Path,
+    isa: str | None = None,
+) -> ModelChoice:
+    """The same for a model that is not built.
+
+    Args:
+        place: a board, or a core.
+    """
+    if not pipeline.chosen(source).needs.options:
+        return source
+    board = board_like(place) if place in BEST_ISA else place
+    chosen = BoardChoice(board=board, isa=isa)
+    request = BuildRequest(place=chosen, source=source, build_dir=build_dir)
+    return settled(request, pipeline, perform).source
 
 
 def settled_package(

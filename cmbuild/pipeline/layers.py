@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cmcompiler.ir.arithmetic import Arithmetic
+
 if TYPE_CHECKING:
     from cmcompiler.frontend.call_sites import CallSite
     from cmcompiler.frontend.job import ExportRecord
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from cmcompiler.plan.record import PlanRecord, StepRecord
 
 _INSTRUCTION = re.compile(r"#(\d+)$")
+_WEIGHTED = re.compile(r"conv|depthwise|linear|lstm|gru|rnn|svdf")
+"""In the names of kernels that multiply by weights."""
+_SHORT = ("short_", "interpolation")
+"""How names of kernels for int16 begin that do not say so at their end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +38,8 @@ class PlacedLayer:
         isa: whose microkernel it calls; None if it calls none.
         fallback: why that is not the program's own instruction set.
         arithmetic: `integer`, `float` or `boundary`, which converts between them.
+        precision: bits of its weights and activations, `4w8a`; `8a` or `16a` without weights; None
+            in float, and for what only moves or converts.
         stream: index of the stream whose stage it is.
         macs, whole_macs: multiply-accumulates done, and those of all channels.
         channels, live_channels: of its output in the program, and those that are computed; None for
@@ -68,6 +76,7 @@ class PlacedLayer:
     snr_db: float | None
     error_steps: float | None
     bound_steps: float | None
+    precision: str | None = None
 
 
 def layers(
@@ -118,9 +127,23 @@ def layers(
                 snr_db=None if node is None else sensitivity.get(node),
                 error_steps=None if error is None else error.error_steps,
                 bound_steps=None if error is None else error.bound_steps,
+                precision=precision_of(step),
             )
         )
     return tuple(layers)
+
+
+def precision_of(step: StepRecord) -> str | None:
+    """`PlacedLayer.precision` of a step, as the name of its kernel has it."""
+    kernel = step.kernel
+    if step.arithmetic is not Arithmetic.INTEGER or not step.is_call:
+        return None
+    has_weights = _WEIGHTED.search(kernel) is not None
+    is_short = "s16" in kernel or kernel.startswith(_SHORT)
+    if not (has_weights or is_short or "s8" in kernel):
+        return None
+    weights = ("4w" if "_w4" in kernel else "8w") if has_weights else ""
+    return f"{weights}{16 if is_short else 8}a"
 
 
 def step_name(

@@ -116,7 +116,7 @@ class ModelChoice:
                 raise UsageError(message=problem)
         if self.is_program and self.needs.options:
             words = " and ".join(self.needs.options)
-            problem = f"{words} chooses precision as a model is exported; {self.model} is a program"
+            problem = f"{words} needs a model to export; {self.model} is a program"
             raise UsageError(message=problem)
 
     @property

@@ -56,7 +56,9 @@ class ExplainReport:
     def _head(self) -> Iterator[Text]:
         result, layer = self.result, self.result.layer
         name = layer.title if layer.name == layer.title else f"{layer.name}, {layer.title}"
-        yield Text(text.entry("op", f"{result.op} of {result.ops}: {name}, kernel {layer.kernel}"))
+        kind = "" if layer.precision is None else f", {layer.precision}"
+        place = f"{result.op} of {result.ops}: {name}{kind}"
+        yield Text(text.entry("op", f"{place}, kernel {layer.kernel}"))
         taken = f"{count(result.cycles)} cycles, {result.share:.0%} of the inference"
         rate = f", {result.cycles / layer.macs:.2f} a MAC" if layer.macs else ""
         yield Text(text.entry("cycles", f"{taken}{rate} ({result.provenance})"))

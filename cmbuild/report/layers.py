@@ -13,6 +13,8 @@ from cmbuild.text import count, size
 
 _REST = 37  # columns besides those of the layer and the op
 _LIVE = 12  # `1024 → 1000`
+_KIND = 7  # `16w16a`
+_USUAL = ("8w8a", "8a", None)
 _DIM = "dim"
 
 
@@ -26,10 +28,12 @@ def layer_lines(layers: Sequence[PlacedLayer]) -> Iterator[Text]:
         return
     op = 20 if text.width() >= 80 else 11
     live = _LIVE if any(map(is_pruned, layers)) else 0
-    name = min(60, text.width() - _REST - op - live)
+    kind = _KIND if any(layer.precision not in _USUAL for layer in layers) else 0
+    name = min(60, text.width() - _REST - op - live - kind)
     unit = "cycles" if has_cycles else "instr"
     head = (
-        f"  {'layer':<{name}} {'op':<{op}}{' live' if live else '':<{live}} {'isa':<6}"
+        f"  {'layer':<{name}} {'op':<{op}}{' live' if live else '':<{live}}"
+        f"{' type' if kind else '':<{kind}} {'isa':<6}"
         f" {unit:>8} {'share':>5} {'weights':>8}"
     )
     yield Text(head, _DIM)
@@ -39,6 +43,7 @@ def layer_lines(layers: Sequence[PlacedLayer]) -> Iterator[Text]:
             f"  {indent + _tail(layer.name, name - len(indent)):<{name}}"
             f" {text.fit(plain(layer.title), op):<{op}}"
             f"{_live(layer):<{live}}"
+            f"{f' {layer.precision or str()}' if kind else '':<{kind}}"
             f" {_isa(layer):<6}"
             f" {'' if cost is None else count(cost):>8}"
             f" {'' if cost is None or not whole else f'{cost / whole:.0%}':>5}"

@@ -48,17 +48,18 @@ class CoreCosts(_Record):
         """None if a kernel's cost is not known."""
         total = 0.0
         for kernel, amounts in work.items():
-            if (price := self._prices(kernel)) is None:
+            if (price := self.prices_of(kernel)) is None:
                 return None
             total += amounts.at(price)
         return total
 
-    def _prices(self, kernel: str) -> Work | None:
+    def prices_of(self, kernel: str) -> Work | None:
         """Prices of a kernel; those of whole images where none for tiles are known. Then `tiles` is
         not known either, so that only rows alone are priced so. A sum of all rows at once takes as
         long as one that goes on with each row.
         """
-        names = (kernel, kernel.removesuffix(_TILED), f"{kernel}{_BY_ROWS}")
+        plain = kernel.removesuffix(_TILED)
+        names = (kernel, plain, f"{kernel}{_BY_ROWS}", plain.removesuffix(_GENERAL))
         return next((self.kernels[name] for name in names if name in self.kernels), None)
 
 
@@ -75,6 +76,9 @@ class CostTable(_Record):
 
 _TILED = "_tiled"
 """The end of the names of kernels for narrow tiles, in which loops have a few rounds."""
+
+_GENERAL = "_general"
+"""The end of the names of kernels for weights of four bits whose loops take all outputs."""
 
 _BY_ROWS = "_rows"
 """The end of the names of kernels that go on with each row."""

@@ -38,7 +38,7 @@ from cmbuild.results import (
 from cmcompiler.frontend.sample_origin import SampleOrigin
 
 
-def _layer(name: str, title: str, **others: Any) -> PlacedLayer:
+def placed_layer(name: str, title: str, **others: Any) -> PlacedLayer:
     unknown = dict.fromkeys(field.name for field in fields(PlacedLayer))
     same = {"name": name, "title": title, "source": "…conv2d.out #3", "kernel": "conv2d_s8"}
     usual = {"arithmetic": "integer", "macs": 0, "whole_macs": 0, "weights": 1_280, "arena": 16_384}
@@ -128,9 +128,9 @@ MV2 = RunResult(
     macs=300_774_272,
     whole_macs=300_774_272,
     layers=(
-        _layer("quantize", "quantize", arithmetic="boundary", instructions=420_000),
-        _layer("features.0.0", "conv2d 1×1", stream=0, macs=270_000_000, cycles=60_000_000),
-        _layer("</data>", "conv2d 1×1", fallback="gemm_s8 has no mve version; dsp is used"),
+        placed_layer("quantize", "quantize", arithmetic="boundary", instructions=420_000),
+        placed_layer("features.0.0", "conv2d 1×1", stream=0, macs=270_000_000, cycles=60_000_000),
+        placed_layer("</data>", "conv2d 1×1", fallback="gemm_s8 has no mve version; dsp is used"),
     ),
     memory=MemoryUse(
         FlashUse(weights=3_659_104, code=28_570, capacity=8 << 20),

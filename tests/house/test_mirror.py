@@ -43,7 +43,6 @@ ELSEWHERE = {
     "cmbuild.projects.template": "tests/cmbuild/cli/test_init.py",
     "cmbuild.report.actions": "tests/cmbuild/cli/test_schema.py",
     "cmbuild.report.conformance": "tests/cmbuild/conformance/test_command.py",
-    "cmbuild.report.layers": "tests/cmbuild/cli/test_accuracy.py",
     "cmbuild.report.west": "tests/zephyr/test_west.py",
     "cmbuild.tasks.config": "tests/cmbuild/tasks/test_run.py",
     "cmbuild.tasks.events": "tests/cmbuild/tasks/test_run.py",

@@ -12,7 +12,6 @@ import click
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import (
-    BoardChoice,
     BuildRequest,
     LeastQuality,
     ModelChoice,
@@ -88,7 +87,6 @@ def command(
     """
     from cmbuild.cli.session import session
     from cmbuild.errors import UsageError
-    from cmbuild.mixing.settling import board_like
     from cmbuild.pipeline.evaluation import EvalRequest, evaluate, failure_of
     from cmbuild.pipeline.options import compose
     from cmbuild.pipeline.pipeline import UNNAMED, build_folder
@@ -99,9 +97,6 @@ def command(
     build_dir = places["build_dir"]
     source = replace(compose(ModelChoice, **chosen), sensitivity=sensitivity)
     quality = LeastQuality(min_snr=min_snr)
-    place = BoardChoice(
-        board=board or board_like(UNNAMED), isa=places["isa"], toolchain=places["toolchain"]
-    )
     cluster = WorkersChoice(workers, scheduler)
     if data is not None:
         if board is None or sensitivity or min_snr is not None:
@@ -120,7 +115,10 @@ def command(
         )
         logs = build_folder(wanted.build) / "logs"
         with session(logs, json=as_json, verbose=verbose) as work:
-            wanted = replace(wanted, source=work.settled_source(source, place, build_dir))
+            wanted = replace(
+                wanted,
+                source=work.settled_source(source, board or UNNAMED, build_dir, isa=places["isa"]),
+            )
             work.show(evaluate_data(work, wanted, cluster))
         return work.status
     if until is not None or resume or cluster.is_chosen:
@@ -128,7 +126,10 @@ def command(
     request = EvalRequest(source=source, board=board, samples=samples, quality=quality, **places)
     with session(request.folder / "logs", json=as_json, verbose=verbose) as work:
         perform = partial(work.make, jobs=jobs)
-        request = replace(request, source=work.settled_source(source, place, build_dir))
+        request = replace(
+            request,
+            source=work.settled_source(source, board or UNNAMED, build_dir, isa=places["isa"]),
+        )
         result = evaluate(work.pipeline, request, perform)
         work.show(result)
         if (failure := failure_of(result, request)) is not None:

@@ -10,7 +10,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
-from cmbuild.pipeline.request import BoardChoice, ModelChoice, PackageRequest, Sampling
+from cmbuild.pipeline.request import ModelChoice, PackageRequest, Sampling
 
 EPILOG = """\b
 Examples:
@@ -49,16 +49,13 @@ def command(
     from cmbuild import paths
     from cmbuild.cache.folders import CacheFolder
     from cmbuild.cli.session import session
-    from cmbuild.mixing.settling import board_like
     from cmbuild.outputs.delivery import Destination
     from cmbuild.pipeline.options import compose
 
     sources = [compose(ModelChoice, model=model, **chosen) for model in models]
     with session(CacheFolder.LOGS.path, json=as_json, verbose=verbose) as work:
-        if any(work.pipeline.chosen(source).needs.options for source in sources):
-            place = BoardChoice(board=board_like(target))
-            folder = paths.default_build()
-            sources = [work.settled_source(source, place, folder) for source in sources]
+        folder = paths.default_build()
+        sources = [work.settled_source(source, target, folder) for source in sources]
         exports = [work.pipeline.export(source, target) for source in sources]
         work.make(exports)
         force = bool(chosen["force"])

@@ -21,6 +21,7 @@ from cmcompiler.frontend.annotations import annotated
 from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import CallSite, mark, mark_again, marked
+from cmcompiler.frontend.chosen_precision import check_patterns, module_paths
 from cmcompiler.frontend.copies import in_eval_mode
 from cmcompiler.frontend.divisors import REASON as DIVIDED
 from cmcompiler.frontend.divisors import divide_in_float
@@ -106,8 +107,7 @@ def prepare(
     Arguments and errors are those of `cmcompiler.frontend.quantization.quantize`.
     """
     calibration = list(calibration)
-    inputs = tuple(map(channels_last, example_inputs))
-    module = in_eval_mode(module)
+    inputs, module = tuple(map(channels_last, example_inputs)), in_eval_mode(module)
     _check_names(module)
     exported = export_channels_last(module, inputs)
     names = tuple(exported.graph_signature.user_inputs)
@@ -116,6 +116,7 @@ def prepare(
     states = tuple(map(channels_last, buffers.values()))
     if buffers:
         exported = export_channels_last(WithStates(module, tuple(buffers)), (*inputs, *states))
+    check_patterns(precision, {*dict(module.named_modules()), *module_paths(exported.graph)})
     note("exported", exported)
     operators.define()
     quantizer = backend.Quantizer(is_portable, precision)

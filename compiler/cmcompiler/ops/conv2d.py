@@ -364,7 +364,7 @@ class Conv2d(Convolution):
             (0, self.output_shape[1]),
             microkernel,
             type(arguments),
-            arguments.family + packing.width_suffix(filters, isa, self.wide),
+            arguments.family + packing.family_suffix(filters, isa, self.wide),
         )
 
     def _is_joined(self, images: Tensor) -> bool:

@@ -182,7 +182,7 @@ class Linear(RequantizedOp):
                 arguments.words(),
                 microkernel=microkernel,
                 form=form,
-                family=family + packing.width_suffix(filters, isa, self.wide),
+                family=family + packing.family_suffix(filters, isa, self.wide),
             )
         ]
 

@@ -3,7 +3,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
-from cmbuild.pipeline.layers import layers
+import pytest
+
+from cmbuild.pipeline.layers import layers, precision_of
 from cmcompiler.frontend.call_sites import CallSite
 from cmcompiler.frontend.job import ExportRecord
 from cmcompiler.ir.arithmetic import Arithmetic
@@ -67,6 +69,26 @@ def test_steps_get_the_names_of_their_modules():
     assert [each.stream for each in found] == [None, None, 1, 1, None]
     assert [each.instructions for each in found] == [1, 2, 3, 4, 5]
     assert {each.cycles for each in found} == {None}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "precision"),
+    [
+        ("conv2d", "8w8a"),
+        ("implicit_conv2d_w4", "4w8a"),
+        ("linear_vector_w16", "8w8a"),
+        ("pixel_conv2d_s16_long", "8w16a"),
+        ("short_depthwise", "8w16a"),
+        ("lstm_s16", "8w16a"),
+        ("softmax_s8", "8a"),
+        ("short_softmax", "16a"),
+        ("interpolation", "16a"),
+        ("copy", None),
+        ("stream", None),
+    ],
+)
+def test_a_kernel_says_of_which_types_a_layer_is(kernel, precision):
+    assert precision_of(step(kernel, "").model_copy(update={"kernel": kernel})) == precision
 
 
 def test_a_program_of_unknown_origin_has_titles():

@@ -12,6 +12,7 @@ from torch.fx import GraphModule
 
 from cmcompiler import api
 from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.chosen_precision import check_patterns
 from cmcompiler.frontend.operators import define
 from cmcompiler.frontend.operators.short import interpolation_table
 from cmcompiler.frontend.precision import GROUPS, everywhere, read_precision
@@ -167,3 +168,14 @@ def _decibels(module: nn.Module, compiled: api.Compiled) -> list[float]:
         for exact, stored in zip(zip(*real, strict=True), zip(*made, strict=True), strict=True)
     ]
     return [float(10 * np.log10((a**2).sum() / ((a - b) ** 2).sum())) for a, b in pairs]
+
+
+def test_a_pattern_that_matches_no_module_is_refused() -> None:
+    paths = {"", "encoder", "encoder.0", "head"}
+    check_patterns((("*", "8w8a"), ("encoder.*", "8w16a"), ("head", "4w8a")), paths)
+    with pytest.raises(InvalidRequest, match="precision 8w16a: no module matches") as near:
+        check_patterns((("encoder1.*", "8w16a"),), paths)
+    assert near.value.hint == "did you mean encoder?"
+    with pytest.raises(InvalidRequest) as far:
+        check_patterns((("zzz", "8w16a"),), paths)
+    assert far.value.hint == "`cmbuild run --layers` shows their names"

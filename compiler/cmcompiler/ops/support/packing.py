@@ -95,6 +95,15 @@ def _variant(filters: Filters, isa: Isa, wide: bool) -> str:
     return width_suffix(filters, isa, wide) + general
 
 
+def family_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
+    """The end of the name of the kernels whose work costs the same.
+
+    With weights of four bits, loops that take all outputs cost several times as much.
+    """
+    general = "_general" if filters.is_narrow and filters.is_general(isa) else ""
+    return width_suffix(filters, isa, wide) + general
+
+
 def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T, T]) -> T:
     """The choice for weights of eight, sixteen or four bits, or of four bits in groups."""
     if is_wide(isa, wide):
