@@ -26,6 +26,9 @@ LOW_DB = 20.0
 CLIPPED = 0.01
 """Share of a layer's elements outside of its range."""
 
+_BYTE_STEPS = 255
+"""Steps of a range in 8 bits."""
+
 FLIPPED = 0.002
 """Share of decisions that are not the model's: one in a hundred leaves 20 dB of a choice."""
 
@@ -180,8 +183,13 @@ def _coarse(layer: LayerResolution, record: ExportRecord) -> CoarseLayer:
         line=None if site is None else site.line,
         snr_db=layer.snr_db,
         cause=f"its {subject} {span} in {layer.steps} steps",
-        remedy="scale or clamp before it" if layer.is_operand else "clamp what is not needed",
+        remedy=_remedy(layer),
     )
+
+
+def _remedy(layer: LayerResolution) -> str:
+    remedy = "scale or clamp before it" if layer.is_operand else "clamp what is not needed"
+    return f"{remedy}, or --activations int16" if layer.steps <= _BYTE_STEPS else remedy
 
 
 def _stalled(state: StalledState, record: ExportRecord) -> CoarseLayer:

@@ -44,6 +44,7 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.narrow_constants import narrow_constants
 from cmcompiler.frontend.narrow_weights import narrow_weights
+from cmcompiler.frontend.own_ranges import is_real
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
 from cmcompiler.frontend.rewrites.constants import number_of
@@ -157,10 +158,25 @@ class MovementQuantizer(SharedQspecQuantizer):  # type: ignore[misc]
                     self._annotate_shared_cluster(node)
 
     def _get_shared_clique(self, root_node: Node) -> tuple[set[Node], list[Any], bool, bool]:
-        """The first neighbour's range is shared: one of int16 precedes those of int8."""
-        shared, specs, *touches = super()._get_shared_clique(root_node)
+        """Nodes that floats connect: the condition of a choice has no part in its range.
+
+        The first neighbour's range is shared: one of int16 precedes those of int8.
+        """
+        shared, specs, left = {root_node: None}, list[Any](), [root_node]
+        touches = [False, False]
+        for node in left:
+            for source in filter(is_real, node.all_input_nodes):
+                self._maybe_enqueue_shared_node(source, set(shared), left)
+                self._append_output_qspec(source, specs)
+            for user in node.users if is_real(node) else ():
+                self._maybe_enqueue_shared_node(user, set(shared), left)
+                self._append_input_qspec(user, node, specs)
+            shared.update(dict.fromkeys(left))
+            for other in (*node.all_input_nodes, *node.users):
+                touches[0] |= self._is_quantized_io_boundary(other)
+                touches[1] |= self._is_uint8_quantized_io_boundary(other)
         specs.sort(key=lambda spec: getattr(spec, "dtype", None) is not torch.int16)
-        return (shared, specs, *touches)
+        return set(shared), specs, touches[0], touches[1]
 
     def _maybe_enqueue_shared_node(
         self, neighbor: Node, shared_nodes: set[Node], bfs_queue: list[Node]

@@ -27,8 +27,12 @@ LEAST_RATIO = 4.0
 """Ratio of the shared range to the operand's, at which it loses two of its eight bits."""
 
 
-def joined_operands(prepared: GraphModule, watch: GroupWatch) -> Iterator[GroupPart]:
+def joined_operands(prepared: GraphModule, watch: GroupWatch) -> tuple[GroupPart, ...]:
     """Operands that are connected with the concatenation in one way."""
+    return tuple(_joined(prepared, watch))
+
+
+def _joined(prepared: GraphModule, watch: GroupWatch) -> Iterator[GroupPart]:
     for node in list(prepared.graph.nodes):
         if node.target not in JOINING:
             continue
@@ -79,12 +83,18 @@ def own_range(part: GroupPart) -> Any:
     return owner(part.user).get_submodule(part.own)
 
 
-def round_for(part: GroupPart, made: RangeChange, function: str = "x") -> None:
-    """Puts a table from the operand's range to the shared one before the concatenation."""
+def round_for(
+    part: GroupPart, made: RangeChange, function: str = "x", shared: str | None = None
+) -> None:
+    """Puts a table from the operand's range to the shared one before the concatenation.
+
+    Args:
+        shared: the name of that range's observer; None for the one that the operand has.
+    """
     graph, (tensor,) = part.user.graph, part.source.all_input_nodes
     with graph.inserting_before(part.user):
         table = graph.call_function(torch.ops.cmbuild.function.default, (part.source, function))
-        held = graph.call_module(str(part.source.target), (table,))
+        held = graph.call_module(shared or str(part.source.target), (table,))
     table.meta["val"] = fake(tensor)
     backend.mark_as_quantized(table)
     made.insert(part.user, part.source, table, held)

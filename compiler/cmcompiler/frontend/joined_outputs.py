@@ -51,10 +51,14 @@ class JoinedOutput:
         )
 
 
-def joined_outputs(prepared: GraphModule, watch: GroupWatch) -> Iterator[JoinedOutput]:
+def joined_outputs(prepared: GraphModule, watch: GroupWatch) -> tuple[JoinedOutput, ...]:
     """The joining operators whose result nothing but outputs reads."""
+    return tuple(_joined(prepared, watch))
+
+
+def _joined(prepared: GraphModule, watch: GroupWatch) -> Iterator[JoinedOutput]:
     for node in list(prepared.graph.nodes):
-        nodes = _way_out(node) if node.target in JOINING else None
+        nodes = way_out(node) if node.target in JOINING else None
         if nodes is None or not all(map(has_float_form, nodes)):
             continue
         sources = [each for each in dict.fromkeys(node.all_input_nodes) if each.op == "call_module"]
@@ -87,7 +91,7 @@ def join_in_float(prepared: GraphModule, outputs: Sequence[JoinedOutput]) -> fro
     return frozenset(names)
 
 
-def _way_out(node: Node) -> tuple[Node, ...] | None:
+def way_out(node: Node) -> tuple[Node, ...] | None:
     """The operators from one to outputs; None if others read something between them."""
     joined, left = [node], [node]
     while left:

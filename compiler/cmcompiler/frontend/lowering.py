@@ -21,6 +21,7 @@ from cmcompiler.frontend.passes.hardsigmoid_fusion import FuseHardsigmoids
 from cmcompiler.frontend.passes.places import FindPlacesInIntegers
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
 from cmcompiler.frontend.passes.stored_numbers import CheckNumbers, StoreBounds, StoreFills
+from cmcompiler.frontend.passes.stored_types import DropStoredTypes, TellStoredTypes
 from cmcompiler.frontend.passes.thresholds import CompareIntegers
 from cmcompiler.frontend.portability import lacking
 from cmcompiler.frontend.quantized import Quantized
@@ -64,8 +65,11 @@ def lower_with_nodes(quantized: Quantized, target: Target, note: Note = ignore) 
         cortex_m = backend.to_cortex_m(
             edge,
             target,
-            after_folding=(FuseClamps, FuseHardsigmoids, CompareIntegers, StoreFills),
-            before_replacement=(LowerChannelLinears,),
+            after_folding=(
+                *(FuseClamps, FuseHardsigmoids, CompareIntegers, StoreFills),
+                TellStoredTypes,
+            ),
+            before_replacement=(LowerChannelLinears, DropStoredTypes),
             after_replacement=(
                 ReplaceQuantizedOps,
                 FindPlacesInIntegers,

@@ -5,7 +5,7 @@ Importing it imports torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +17,9 @@ from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.editing import owner
+
+Edge = tuple[Node, Node]
+"""A node, and one that reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,26 +102,33 @@ class GroupWatch:
             is_after: the user's side.
         """
         group = observer_of(source)
-        held = [
-            node
-            for node in self._prepared.graph.nodes
-            if node.op == "call_module" and observer_of(node) is group
-        ]
+        held = held_to(group, self._prepared)
         first = [node for node in held if node.args[0] is user] if is_after else [source]
-        cluster = _connected(first, held, (source, user))
+        cluster = connected(first, held, {(source, user)})
         others = [source] if is_after else [node for node in held if node.args[0] is user]
         if not cluster or cluster & set(others):
             return None
+        members = tuple(node for node in held if node in cluster)
+        return GroupPart(source, user, members, self._watched(user, group, members))
+
+    def alone(self, held: Node) -> str:
+        """The name of an observer of one tensor by itself."""
+        return self._watched(held, observer_of(held), [held])
+
+    def _watched(self, user: Node, group: Any, held: Iterable[Node]) -> str:
+        """The name of another observer like a group's, which sees some of its tensors."""
         name = f"{user.name}_own_range"
         while hasattr(self._prepared, name):
             name += "_"
         self._prepared.add_submodule(name, deepcopy(group))
-        members = tuple(node for node in held if node in cluster)
-        for node in members:
-            with self._prepared.graph.inserting_after(node):
-                watcher = self._prepared.graph.call_module(name, (node.args[0],))
-            self._watchers.append(watcher)
-        return GroupPart(source, user, members, name)
+        for node in held:
+            self.call(name, node, node.args[0])
+        return name
+
+    def call(self, name: str, node: Node, value: Any) -> None:
+        """Has a module see a value right after a node, until the watch ends."""
+        with self._prepared.graph.inserting_after(node):
+            self._watchers.append(self._prepared.graph.call_module(name, (value,)))
 
     def end(self) -> None:
         for node in self._watchers:
@@ -131,6 +141,12 @@ def observer_of(node: Node) -> Any:
     return owner(node).get_submodule(str(node.target))
 
 
+def held_to(group: Any, prepared: GraphModule) -> list[Node]:
+    """The nodes that hold tensors to a range."""
+    nodes = prepared.graph.nodes
+    return [node for node in nodes if node.op == "call_module" and observer_of(node) is group]
+
+
 def is_free(node: Node) -> bool:
     """Whether an operator is known to compute from any range to any other."""
     if node.target in QUANTIZED:
@@ -138,36 +154,36 @@ def is_free(node: Node) -> bool:
     return node.target in LAYERS
 
 
-def _connected(first: list[Node], held: list[Node], cut: tuple[Node, Node]) -> set[Node]:
-    """Nodes that hold tensors which must keep one range with the first, but for a connection."""
+def connected(first: list[Node], held: list[Node], cuts: Collection[Edge]) -> set[Node]:
+    """Nodes that hold tensors which must keep one range with the first if connections are cut."""
     neighbours: dict[Node, set[Node]] = {node: set() for node in held}
     by_result: dict[Any, Node] = {}
     for node in held:
-        for other in (*_sources(node, cut), by_result.setdefault(node.args[0], node)):
+        for other in (*_sources(node, cuts), by_result.setdefault(node.args[0], node)):
             if other in neighbours:
                 neighbours[node].add(other)
                 neighbours[other].add(node)
-    connected, left = set(first), list(first)
+    reached, left = set(first), list(first)
     while left:
-        more = neighbours[left.pop()] - connected
-        connected |= more
+        more = neighbours[left.pop()] - reached
+        reached |= more
         left += more
-    return connected
+    return reached
 
 
-def _sources(held: Node, cut: tuple[Node, Node]) -> Iterator[Node]:
+def _sources(held: Node, cuts: Collection[Edge]) -> Iterator[Node]:
     """Nodes that hold the operands of an operator whose result shares their range."""
     left = [(each, held) for each in held.all_input_nodes]
     while left:
         node, user = left.pop()
         if node.op == "call_module":
-            if (node, user) != cut:
+            if (node, user) not in cuts:
                 yield node
-        elif not is_free(node) and _is_real(node):
+        elif not is_free(node) and is_real(node):
             left += [(each, node) for each in node.all_input_nodes]
 
 
-def _is_real(node: Node) -> bool:
+def is_real(node: Node) -> bool:
     """Whether a node's result has a range; that of a comparison does not."""
     value = node.meta.get("val")
     return not isinstance(value, Tensor) or value.is_floating_point()

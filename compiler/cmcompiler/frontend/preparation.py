@@ -22,6 +22,7 @@ from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.call_sites import CallSite, mark, mark_again, marked
 from cmcompiler.frontend.chosen_precision import check_patterns, module_paths
+from cmcompiler.frontend.chosen_ranges import ChoiceWatch
 from cmcompiler.frontend.copies import in_eval_mode
 from cmcompiler.frontend.divisors import REASON as DIVIDED
 from cmcompiler.frontend.divisors import divide_in_float
@@ -107,8 +108,7 @@ def prepare(
     Arguments and errors are those of `cmcompiler.frontend.quantization.quantize`.
     """
     calibration = list(calibration)
-    inputs, module = tuple(map(channels_last, example_inputs)), in_eval_mode(module)
-    _check_names(module)
+    inputs, module = tuple(map(channels_last, example_inputs)), _checked(in_eval_mode(module))
     exported = export_channels_last(module, inputs)
     names = tuple(exported.graph_signature.user_inputs)
     output_names, is_choice = names_of_outputs(exported), holds_classes(exported)
@@ -133,8 +133,8 @@ def prepare(
             note("annotated", annotated(prepared))
         watch = GroupWatch(prepared)
         means = () if is_portable else tuple(image_means(prepared, watch))
-        operands = tuple(joined_operands(prepared, watch))
-        outputs = tuple(joined_outputs(prepared, watch))
+        operands, outputs = joined_operands(prepared, watch), joined_outputs(prepared, watch)
+        choices = ChoiceWatch(prepared, watch, is_portable=is_portable)
         meters, gates = watch_states(prepared), watch_gates(prepared)
         probabilities = () if is_portable else watch_softmaxes(prepared)
         shown = _observe(prepared, inputs, calibration, states)
@@ -157,6 +157,7 @@ def prepare(
                 dict.fromkeys(keep_feedback(prepared, shown.samples, len(states)), REASON)
             )
             reasons.update(dict.fromkeys(join_in_float(prepared, outputs), JOINED))
+            choices.give_own_ranges()
             refiner = Refiner(prepared, shown.samples, len(states))
             refinements = refiner.refine(observations, means, operands)
             reasons.update(refiner.in_float)
@@ -193,13 +194,14 @@ def _copy(graph: GraphModule) -> GraphModule:
     return deepcopy(graph, {id(tensor): tensor for tensor in held})
 
 
-def _check_names(module: torch.nn.Module) -> None:
-    """
+def _checked(module: torch.nn.Module) -> torch.nn.Module:
+    """The module itself.
+
     Raises:
         Unsupported: a graph has an attribute of its own where the module holds tensors.
     """
     if isinstance(module, GraphModule):
-        return
+        return module
     held = (
         *module.named_children(),
         *module.named_parameters(recurse=False),
@@ -209,6 +211,7 @@ def _check_names(module: torch.nn.Module) -> None:
         if hasattr(GraphModule, name):
             message = f"torch.export cannot take a module with an attribute named {name}"
             raise Unsupported(message, f"rename {type(module).__name__}.{name}")
+    return module
 
 
 def _observe(

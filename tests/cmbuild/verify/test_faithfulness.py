@@ -84,7 +84,7 @@ def test_what_keeps_little_is_a_warning_with_its_cause() -> None:
     first, second, *_, more, stall, beyond = check.warnings
     assert first == (
         "softmax (attend) at net.py:7 keeps 2 dB: its logits span 10,000 in 255 steps; scale or "
-        "clamp before it"
+        "clamp before it, or --activations int16"
     )
     assert second.startswith("conv2d (blocks.0) keeps 19 dB: its result spans 3 in 255 steps")
     assert more == "2 more layers keep less than 20 dB: --json has them"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 import torch
 from torch import Tensor, nn
 
 from cmcompiler import api
+from cmcompiler.frontend.precision import ACTIVATIONS
 from cmcompiler.frontend.sensitivity import snr
 
 
@@ -71,10 +73,11 @@ class All(nn.Module):
         return tuple(layer(x) for layer in self.layers)
 
 
-def test_every_layer_keeps_its_biases() -> None:
+@pytest.mark.parametrize("activations", ACTIVATIONS)
+def test_every_layer_keeps_its_biases(activations: str) -> None:
     module = All().eval()
     samples = [(torch.rand(1, 2, 6, 6),) for _ in range(8)]
-    compiled = api.compile(module, samples[0], samples)
+    compiled = api.compile(module, samples[0], samples, activations=activations)
     computed = zip(*api.reference(compiled, [(x.numpy(),) for (x,) in samples]), strict=True)
     with torch.no_grad():
         exact = zip(*(module(*sample) for sample in samples), strict=True)

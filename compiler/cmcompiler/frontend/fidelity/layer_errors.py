@@ -12,6 +12,7 @@ from cmcompiler.frontend.fidelity.pairing import ValuePair
 from cmcompiler.frontend.fidelity.record import LayerError
 from cmcompiler.frontend.fidelity.values import Array, real
 from cmcompiler.frontend.operators.arithmetic import DIVISIONS
+from cmcompiler.frontend.rewrites.editing import is_clamped
 
 FLOAT_STEP = 2e-5
 """The step of a float result, relative to its largest element: see Op.error_steps."""
@@ -102,7 +103,7 @@ class LayerErrors:
         if held is None:
             return exact
         least, largest = held.limits
-        if not held.is_fixed:
+        if not held.is_fixed and not is_clamped(self.pair.node):
             beyond = (exact < least - held.scale) | (exact > largest + held.scale)
             # Numbers that stand for masked ones are meant to lie at the end of the range.
             near = exact.abs() < _SENTINEL * max(abs(least), abs(largest))

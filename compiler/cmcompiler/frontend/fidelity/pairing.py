@@ -15,6 +15,7 @@ from torchao.quantization.pt2e import FixedQParamsObserver
 
 from cmcompiler.decode.registry import operators
 from cmcompiler.frontend.call_sites import marked
+from cmcompiler.frontend.rewrites.clamps import bounds_of
 from cmcompiler.frontend.rewrites.exclusions import PADS, padding_of
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.tensor import HeldValue, Tensor
@@ -271,7 +272,7 @@ def _bounded(program: Graph, pairs: Sequence[ValuePair]) -> Iterator[ValuePair]:
             yield replace(pair, bound=_SLACK + _EXACT_ROUNDING, by_part=True)
         else:
             steps = _steps_between(program, pair.tensor, known) + _number_steps(pair)
-            yield replace(pair, bound=_SLACK + steps)
+            yield replace(pair, bound=_SLACK + max(steps, _bound_steps(pair)))
 
 
 def _by_part(program: Graph, tensor: Tensor, known: Collection[Tensor]) -> bool:
@@ -290,7 +291,21 @@ def _number_steps(pair: ValuePair) -> float:
     number = padding_of(pair.node) if pair.node.target in PADS else None
     if pair.range is None or number is None or not isfinite(number):
         return 0.0
-    steps = number / pair.range.scale
+    return _rounding_of(number, pair.range)
+
+
+def _bound_steps(pair: ValuePair) -> float:
+    """Steps by which the bounds of a clamp are rounded, as far as the range has them."""
+    held, given = pair.range, bounds_of(pair.node)
+    if held is None or given is None:
+        return 0.0
+    least, largest = held.limits
+    bounds = [float(bound) for bound in given if isinstance(bound, int | float)]
+    return max((_rounding_of(each, held) for each in bounds if least < each < largest), default=0.0)
+
+
+def _rounding_of(number: float, held: StepRange) -> float:
+    steps = number / held.scale
     return abs(steps - round(steps))
 
 

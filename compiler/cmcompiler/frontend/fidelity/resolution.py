@@ -20,7 +20,7 @@ from cmcompiler.frontend.fidelity.decisions import jumps
 from cmcompiler.frontend.fidelity.forced import RoundedWeights
 from cmcompiler.frontend.fidelity.record import LayerResolution
 from cmcompiler.frontend.operators.arithmetic import DIVISIONS
-from cmcompiler.frontend.rewrites.editing import is_step
+from cmcompiler.frontend.rewrites.editing import is_clamped, is_step
 
 _JUMPS = (
     *("remainder", "fmod", "frac", "floor", "ceil", "round", "trunc", "sign", "floor_divide"),
@@ -89,7 +89,8 @@ class ResolutionRun(RoundedWeights):
     def layers(self) -> Iterator[LayerResolution]:
         """Layers that lose anything; of a running product, the whole and not its steps."""
         for node, (signal, noise) in self._power.items():
-            if noise == 0 or signal == 0 or _is_jump(node) or is_step(node):
+            is_meant = _is_jump(node) or is_step(node) or is_clamped(node)
+            if noise == 0 or signal == 0 or is_meant:
                 continue
             snr = 10 * math.log10(signal / noise)
             name = marked(node)

@@ -75,6 +75,14 @@ LONG_HEADROOM = 15
 _FEW_SHIFTS = 7
 """Bits that a multiplier of 31 can spare: 24 are left, of which results have 16."""
 
+_FINEST_STEP = 2.0**-26
+"""The least step of sums, in steps of the result. Those of pruned channels would be so fine that a
+bias takes more than 64 bits of them, and no multiplier leads from them to the result."""
+
+_LARGEST_BIAS = 2.0**44
+"""In steps of sums. From there on results are the least or the largest, whatever is added, and
+kernels multiply sums of up to 2^47."""
+
 Size = Sequence[int]
 
 
@@ -247,13 +255,17 @@ def _outputs_first(weights: Tensor) -> Tensor:
 _ops = torch.ops.cmbuild
 
 
-def stored_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
+def stored_weights(weight: Tensor, least: float = 0.0) -> tuple[Tensor, Tensor]:
     """int8 weights and the scale of each output channel.
 
     What four bits hold is stored so: whole multiples of a seventh of each channel's largest weight.
+
+    Args:
+        least: of these scales.
     """
     flat = weight.detach().double().flatten(1)
     scales = flat.abs().amax(1).clamp(min=1e-30) / (LARGEST if holds_nibbles(flat) else 127)
+    scales = scales.clamp(min=least)
     stored = torch.round(flat / scales[:, None]).reshape(weight.shape)
     return stored.to(torch.int8), scales
 
@@ -262,13 +274,14 @@ def _layer(
     call: QuantizedCall, weight: Tensor, *, least: Any, largest: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int, int]:
     """Weights, biases, multipliers, shifts and bounds of a layer."""
-    stored, scales = stored_weights(weight)
+    finest = call.output.scale * _FINEST_STEP / call.inputs[0].scale
+    stored, scales = stored_weights(weight, finest)
     steps = scales * call.inputs[0].scale
     bias = call.constants.get(2)
     real = torch.zeros(len(steps), dtype=torch.float64) if bias is None else bias.detach().double()
     pairs = [fixed_point(float(step) / call.output.scale) for step in steps]
     multipliers, shifts = torch.tensor(pairs, dtype=torch.int32).T.contiguous()
-    biases = torch.round(real / steps).to(torch.int64)
+    biases = torch.round(real / steps).clamp(-_LARGEST_BIAS, _LARGEST_BIAS).to(torch.int64)
     return stored, biases, multipliers, shifts, *_limits(call.output, least, largest)
 
 

@@ -34,6 +34,7 @@ from cmcompiler.frontend.rewrites.identities import remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.integers import spell_integers
 from cmcompiler.frontend.rewrites.log_softmax import rewrite_log_softmax
+from cmcompiler.frontend.rewrites.logarithms import take_logarithms_of_scores
 from cmcompiler.frontend.rewrites.masked_softmax import join_masks
 from cmcompiler.frontend.rewrites.masks import choose_for_masks
 from cmcompiler.frontend.rewrites.movement import spell_movements
@@ -97,6 +98,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     rewrite_recurrent,
     separate_tokens,
     multiply_einsum,
+    take_logarithms_of_scores,
     separate_sentinels,
     rewrite_attention,
     rewrite_products,

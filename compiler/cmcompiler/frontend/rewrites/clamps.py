@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.editing import insert, replace
@@ -29,9 +28,7 @@ def arrange_clamps(module: GraphModule) -> None:
 
 def _form(node: Node) -> tuple[Any, ...] | None:
     """The operator and arguments that the backend knows for a clamp, if they are others."""
-    if not isinstance(node.target, OpOverload):
-        return None
-    x, *bounds = node.args
+    x, *bounds = node.args or (None,)
     match node.target:
         case _ATEN.relu6.default:
             return _ATEN.hardtanh.default, x, 0.0, 6.0
@@ -39,6 +36,9 @@ def _form(node: Node) -> tuple[Any, ...] | None:
             return _ATEN.clamp.default, x, bounds[0]
         case _ATEN.clamp_max.default:
             return _ATEN.clamp.default, x, None, bounds[0]
+        case _ATEN.hardtanh.default if len(bounds) < 2 or bounds[1] == 1:
+            # Exporting drops an upper bound that is hardtanh's own, and the backend then misses it.
+            return _ATEN.clamp.default, x, *(bounds[:1] or [-1.0]), 1.0
         case _ATEN.threshold.default if bounds == [0, 0]:
             return _ATEN.relu.default, x
     return None

@@ -60,6 +60,16 @@ def number_of(given: Any) -> float | int | bool | None:
     return given if is_number else None
 
 
+def uniform(given: Any) -> float | None:
+    """A number, or that of all elements of a constant."""
+    number = number_of(given)
+    if number is None and isinstance(given, Node):
+        value = value_of(given)
+        if value is not None and value.numel() and bool((value == value.flatten()[0]).all()):
+            number = value.flatten()[0].item()
+    return None if number is None else float(number)
+
+
 def decisive_inputs(node: Node) -> list[Node]:
     """The inputs whose elements decide what a node computes."""
     return [] if node.target in FILLED else node.all_input_nodes

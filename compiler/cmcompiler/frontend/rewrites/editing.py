@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
+_CLAMPED = "clamped"
 _STEP = "cmbuild_step"
 _ORIGIN = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", _STEP)
 
@@ -64,6 +65,15 @@ def mark_as_step(node: Node) -> None:
 def is_step(node: Node) -> bool:
     """Whether a node, or the one whose place it took, was marked as a step."""
     return _STEP in node.meta
+
+
+def mark_as_clamped(node: Node) -> None:
+    """Marks a node whose result is meant to stop at the ends of its range."""
+    node.meta[_CLAMPED] = True
+
+
+def is_clamped(node: Node) -> bool:
+    return _CLAMPED in node.meta
 
 
 def replace(old: Node, new: Node) -> None:

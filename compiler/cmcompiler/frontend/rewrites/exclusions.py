@@ -18,7 +18,7 @@ from torch.fx import Node
 from torch.fx.node import map_arg
 
 from cmcompiler.frontend.rewrites.conditions import as_large, both, moved, negated
-from cmcompiler.frontend.rewrites.constants import number_of, value_of
+from cmcompiler.frontend.rewrites.constants import number_of, uniform, value_of
 from cmcompiler.frontend.rewrites.editing import constant, fake, insert, named_arguments
 from cmcompiler.frontend.rewrites.masks import CHOICES, FARTHEST, FILLS
 from cmcompiler.frontend.rewrites.two_valued import (
@@ -27,7 +27,6 @@ from cmcompiler.frontend.rewrites.two_valued import (
     TwoValuedTensors,
     applied,
     is_elementwise,
-    uniform,
 )
 
 _ATEN = torch.ops.aten

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.constants import number_of
+from cmcompiler.frontend.rewrites.conditions import as_large
+from cmcompiler.frontend.rewrites.constants import number_of, uniform
 from cmcompiler.frontend.rewrites.editing import constant, fake, insert, replace
 
 _ATEN = torch.ops.aten
@@ -66,7 +68,23 @@ def choose_for_masks(module: GraphModule) -> None:
             _select(node)
     for node in list(module.graph.nodes):
         if node.target in {*FILLS, *CHOICES} and fake(node).dtype == torch.float32:
+            _separate_orders(node)
+    for node in list(module.graph.nodes):
+        if node.target in {*FILLS, *CHOICES} and fake(node).dtype == torch.float32:
             _choose(node)
+
+
+def _separate_orders(node: Node) -> None:
+    """Gives what only looks for extremes a choice of its own, if others read the same sentinels."""
+    far = [number for each in node.args if (number := uniform(each)) and _is_far(number)]
+    if len(far) != 1:
+        return
+    extremes = LARGEST if far[0] < 0 else LEAST
+    orders = [user for user in node.users if user.target in extremes]
+    if orders and len(orders) < len(node.users):
+        own = insert(node, _target(node), *node.args)
+        for user in orders:
+            user.replace_input_with(node, own)
 
 
 def _choose(node: Node) -> None:
@@ -75,13 +93,14 @@ def _choose(node: Node) -> None:
     if node.target in FILLS:
         x, condition, number = given
         sides = [number, x]
-    numbers = [number_of(side) for side in sides]
-    far = [number for number in numbers if number is not None and abs(number) >= FARTHEST]
+    numbers = [_number(side) for side in sides]
+    far = [number for number in numbers if number is not None and _is_far(number)]
     if node.target is _ATEN.where.self and not far:
         return
     if len(far) == 1 and None in numbers:
         stand_in = _extreme(node, sides[numbers.index(None)], far[0])
         if stand_in is None:
+            _choose_in_float(node, condition, sides, far[0])
             return
         sides[numbers.index(far[0])] = stand_in
     elif far:
@@ -93,6 +112,33 @@ def _choose(node: Node) -> None:
         for side, number in zip(sides, numbers, strict=True)
     )
     replace(node, insert(node, _ATEN.where.self, condition, *tensors))
+
+
+def _number(side: Any) -> float | None:
+    """A number, or a sentinel as a tensor of nothing else."""
+    number = uniform(side)
+    return number if _is_far(number) else number_of(side)
+
+
+def _is_far(number: float | None) -> bool:
+    return number is not None and abs(number) >= FARTHEST
+
+
+def _choose_in_float(node: Node, condition: Any, sides: Sequence[Any], number: float) -> None:
+    """Has a choice of one tensor between others be one of a number, for which the quantizer has no
+    rule: the sentinel would take all of an int8 range.
+    """
+    if node.target is not _ATEN.where.self:
+        return
+    is_first = uniform(sides[0]) == number
+    operator = _ATEN.where.ScalarSelf if is_first else _ATEN.where.ScalarOther
+    x = as_large(node, sides[1 if is_first else 0], fake(node).shape)
+    replace(node, insert(node, operator, condition, *((number, x) if is_first else (x, number))))
+
+
+def _target(node: Node) -> OpOverload:
+    assert isinstance(node.target, OpOverload)
+    return node.target
 
 
 def _extreme(node: Node, x: Any, number: float) -> Node | None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.constants import number_of, value_of
+from cmcompiler.frontend.rewrites.constants import number_of, uniform, value_of
 from cmcompiler.frontend.rewrites.editing import constant, fake, insert, replace
 from cmcompiler.frontend.rewrites.exclusions import (
     LINEAR,
@@ -32,7 +32,7 @@ from cmcompiler.frontend.rewrites.masks import (
     Sentinel,
 )
 from cmcompiler.frontend.rewrites.sampled import sampled
-from cmcompiler.frontend.rewrites.two_valued import VALUES, is_sentinel, uniform
+from cmcompiler.frontend.rewrites.two_valued import VALUES, is_sentinel
 
 _ATEN = torch.ops.aten
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.operators.masked_softmax import INT8_BITS
 from cmcompiler.frontend.rewrites.editing import insert, is_constant, replace
 from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
 from cmcompiler.frontend.rewrites.sampled import sampled
@@ -28,8 +29,11 @@ _SUMS = {"aten.mean.dim", "cmbuild.mean.default", "cmbuild.sum.default"}
 
 _MOST_SAMPLES = 4
 
+FINE_PRODUCTS = 38.0
+"""In dB: products of weights that keep as much leave room for the roundings before and after."""
+
 Values = Sequence[Tensor]
-"""Of a node, one for each sample."""
+"""The values of a node, one for each sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +61,37 @@ class _Softmax:
             source = source.all_input_nodes[0]
         return (source, *functions[::-1]) if source.target is _MATRICES else ()
 
-    def is_coarse(self, made: Values, scores: Values, logarithms: Values) -> bool:
-        """Whether some rounding to 8 bits leaves less than FINE."""
+    def is_coarse(self, made: Values, scores: Values, logarithms: Values, *weighed: Values) -> bool:
+        """Whether some rounding to 8 bits leaves less than FINE, or all of them less than enough of
+        what weights are multiplied with.
+
+        Args:
+            weighed: of the matrices in `weighed`.
+        """
         if self.way and _lost(scores, lambda x: x.softmax(self.dim)):
             return True
-        return _lost(logarithms, torch.exp) if self.logarithms else self._has_coarse_result(made)
+        is_lossy = _lost(logarithms, torch.exp) if self.logarithms else self._is_lossy(made)
+        return is_lossy or any(self._spoils(made, scores, each) for each in weighed)
 
-    def _has_coarse_result(self, made: Values) -> bool:
+    @property
+    def weighed(self) -> tuple[Node, ...]:
+        """The matrices that weights are multiplied with as they are, where scores are a product."""
+        users = [user for user in self.node.users if user.target is _MATRICES and self.way]
+        return tuple(user.all_input_nodes[1] for user in users if user.args[0] is self.node)
+
+    def _spoils(self, made: Values, scores: Values, weighed: Values) -> bool:
+        """Whether products lose much to the rounding of scores and weights together."""
+        step, least = _step(scores), float(torch.stack(list(made)).max()) / 255
+        if self.logarithms is None:
+            least = max(least, 2.0 ** -(INT8_BITS + most_bits(self.node)))
+        exact = [one @ other for one, other in zip(made, weighed, strict=True)]
+        rounded = [((x / step).round() * step).softmax(self.dim) for x in scores]
+        coarse = [
+            (x / least).round() * least @ other for x, other in zip(rounded, weighed, strict=True)
+        ]
+        return snr(exact, coarse) < FINE_PRODUCTS
+
+    def _is_lossy(self, made: Values) -> bool:
         """Whether no step is fine on each sample: one with few keys must not hide others."""
         meters = [ProbabilityMeter(self.node.name, self.dim) for _ in made]
         for meter, probabilities in zip(meters, made, strict=True):
@@ -90,13 +118,16 @@ def lengthen_probabilities(module: GraphModule) -> None:
     softmaxes = [each for each in softmaxes if each.way or any(_readers(each.node))]
     if not softmaxes:
         return
-    nodes = [(each.node, each.scores, each.logarithms or each.node) for each in softmaxes]
-    rows = islice(sampled(*(node for three in nodes for node in three)), _MOST_SAMPLES)
-    columns = list(zip(*rows, strict=True))
+    nodes = [
+        (each.node, each.scores, each.logarithms or each.node, *each.weighed) for each in softmaxes
+    ]
+    rows = islice(sampled(*(node for some in nodes for node in some)), _MOST_SAMPLES)
+    columns = iter(list(zip(*rows, strict=True)))
+    values = [tuple(islice(columns, len(some))) for some in nodes]
     coarse = [
         softmax
-        for place, softmax in enumerate(softmaxes)
-        if columns and softmax.is_coarse(*columns[3 * place : 3 * place + 3])
+        for softmax, given in zip(softmaxes, values, strict=True)
+        if given and softmax.is_coarse(*given)
     ]
     for softmax in coarse:
         softmax.shorten()
@@ -118,11 +149,16 @@ def _softmax(node: Node) -> _Softmax | None:
 
 def _lost(column: Values, function: Callable[[Tensor], Tensor]) -> bool:
     """Whether a function of numbers in 255 steps keeps less than FINE."""
-    least, most = (float(end) for end in torch.stack(list(column)).aminmax())
-    step = (most - least) / 255 or 1.0
+    step = _step(column)
     return (
         snr([*map(function, column)], [function((x / step).round() * step) for x in column]) < FINE
     )
+
+
+def _step(column: Values) -> float:
+    """The step of numbers in 255 steps."""
+    least, most = (float(end) for end in torch.stack(list(column)).aminmax())
+    return (most - least) / 255 or 1.0
 
 
 def _readers(node: Node) -> Iterator[Node]:

@@ -21,6 +21,7 @@ from cmcompiler.frontend.rewrites.editing import (
     named_arguments,
     replace,
 )
+from cmcompiler.frontend.rewrites.logarithms import soft_maximum
 
 aten = torch.ops.aten
 
@@ -275,15 +276,6 @@ def _hypotenuse(node: Node, given: _Given) -> Node:
     return insert(node, aten.sqrt.default, insert(node, aten.add.Tensor, *squares))
 
 
-def _soft_maximum(node: Node, given: _Given) -> Node:
-    """log(exp(x) + exp(y)) = max(x, y) + log(1 + exp(-|x - y|))"""
-    pair = given["self"], given["other"]
-    distance = insert(node, aten.abs.default, insert(node, aten.sub.Tensor, *pair))
-    negative = insert(node, aten.neg.default, distance)
-    rest = insert(node, aten.softplus.default, negative)
-    return insert(node, aten.add.Tensor, insert(node, aten.maximum.default, *pair), rest)
-
-
 def _one_of_some(node: Node, given: _Given) -> Node:
     equals = each_class(node, given["self"], fake(node).shape[-1])
     return insert(node, aten.to.dtype, equals, fake(node).dtype)
@@ -387,7 +379,7 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     aten.expand_as.default: _expanded,
     aten.rot90.default: _turned,
     aten.hypot.default: _hypotenuse,
-    aten.logaddexp.default: _soft_maximum,
+    aten.logaddexp.default: soft_maximum,
     aten.kthvalue.default: _ranked,
     aten.median.default: _ranked,
     aten.median.dim: _ranked,

@@ -12,7 +12,7 @@ from torch.fx import Node
 from torch.fx.node import map_arg
 
 from cmcompiler.frontend.rewrites.conditions import moved
-from cmcompiler.frontend.rewrites.constants import number_of, value_of
+from cmcompiler.frontend.rewrites.constants import number_of, uniform, value_of
 from cmcompiler.frontend.rewrites.editing import fake, insert
 from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS as VIEWS
 from cmcompiler.frontend.rewrites.functions import UNTAGGED
@@ -85,16 +85,6 @@ class TwoValuedTensors:
 
 def is_sentinel(number: float | None) -> bool:
     return number is not None and abs(number) >= FARTHEST
-
-
-def uniform(given: Any) -> float | None:
-    """A number, or that of all elements of a constant."""
-    number = number_of(given)
-    if number is None and isinstance(given, Node):
-        value = value_of(given)
-        if value is not None and value.numel() and bool((value == value.flatten()[0]).all()):
-            number = value.flatten()[0].item()
-    return None if number is None else float(number)
 
 
 def _of_input(node: Node) -> TwoValued | None:

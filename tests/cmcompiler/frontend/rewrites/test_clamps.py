@@ -9,6 +9,7 @@ from harness.rewriting import rewritten, targets
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from cmcompiler import api
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
@@ -51,3 +52,20 @@ def test_the_backend_fuses_them():
     names = set(operators(lower(quantized, Target.parse("cortex-m55"))))
     kinds = {"quantize_per_tensor", "dequantize_per_tensor", "quantized_conv2d", "quantized_add"}
     assert names == {f"cortex_m::{kind}" for kind in kinds}
+
+
+def test_bounds_that_exporting_leaves_out_count() -> None:
+    class Bounds(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.conv = nn.Conv2d(3, 4, 1)
+
+        def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+            pooled = F.max_pool2d(4 * x, 2)
+            return F.hardtanh(self.conv(x), 0, 1), F.hardtanh(self.conv(2 * x)), F.hardtanh(pooled)
+
+    samples = [(torch.randn(1, 3, 4, 4),) for _ in range(4)]
+    compiled = api.compile(Bounds().eval(), samples[0], samples)
+    # Also where a bound lies between two steps of a pool's range.
+    assert compiled.fidelity.faithful

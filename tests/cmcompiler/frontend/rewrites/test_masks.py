@@ -83,3 +83,16 @@ def test_integers_stay() -> None:
 
     graph = rewritten(Counts(), torch.arange(6), by=choose_for_masks, tolerance=0)
     assert targets(graph)[-1] == "aten.masked_fill.Scalar"
+
+
+def test_places_of_extremes_beside_other_readers_have_a_choice_of_their_own() -> None:
+    class Legal(nn.Module):
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            legal = torch.where(x > 0, x, torch.full_like(x, -1e8))
+            return legal, legal.argmax(-1)
+
+    graph = rewritten(Legal(), torch.randn(2, 8), by=choose_for_masks, tolerance=0)
+    # The quantizer has no rule for the first, and the other is within the tensor's range.
+    assert {"aten.where.ScalarOther", "aten.where.self"} <= set(targets(graph))
+    argmax = next(node for node in graph.graph.nodes if "argmax" in str(node.target))
+    assert str(argmax.args[0].target) == "aten.where.self"
