@@ -18,6 +18,7 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.runs.chains import Chain, chains, contracted, is_possible
+from cmcompiler.plan.runs.tiling import Keeping
 from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Example
 from harness.image_graphs import Drawing
@@ -29,9 +30,10 @@ class Tiles:
 
     band: int
     columns: int
+    keeping: Keeping = Keeping.NOTHING
 
 
-tile_sizes = st.builds(Tiles, st.integers(1, 4), st.integers(1, 12))
+tile_sizes = st.builds(Tiles, st.integers(1, 4), st.integers(1, 12), st.sampled_from(Keeping))
 
 
 class Bottlenecks(Drawing):
@@ -85,7 +87,7 @@ def in_runs(example: Example, isa: Isa, tiles: list[Tiles]) -> tuple[Example, in
     chosen = []
     for index, chain in enumerate(without_overlaps(list(chains(example.graph)))):
         size = tiles[index % len(tiles)]
-        run = chain.in_tiles(size.band, size.columns)
+        run = chain.in_tiles(size.band, size.columns, size.keeping)
         if is_possible(run, isa):
             chosen.append((chain, run))
     return replace(example, graph=contracted(example.graph, chosen)), len(chosen)

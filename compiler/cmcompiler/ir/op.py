@@ -164,7 +164,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class TileRows:
-    """An image of which a run holds a tile of columns of some rows.
+    """An image of which a run holds some columns of some rows.
 
     Attributes:
         place: in the scratch of the run.
@@ -183,15 +183,15 @@ class TiledCall:
     """A call of a run, once for each tile.
 
     Attributes:
-        part: which op of the run it computes.
+        part: which op of the run it computes; None if it moves what one has computed.
         call: its arguments are those of the first tile.
-        rows: which ones it makes for each row of the run.
+        rows: which ones it makes for each row of the run; all before them, too, for the first.
         patches: arguments that depend on the tile.
         touched: what it reads and writes, by its own rows.
         alike: calls of single tiles with their own arguments, and how many tiles each is for.
     """
 
-    part: int
+    part: int | None
     call: KernelCall
     rows: Reach
     patches: tuple[Patch, ...]
@@ -201,7 +201,8 @@ class TiledCall:
     def rows_for(self, start: int, end: int) -> range:
         """The rows that it makes for rows [start, end) of the run."""
         first, last = self.call.rows
-        return range(max(self.rows.first(start), first), min(self.rows.end(end), last))
+        begin = max(self.rows.first(start), first) if start else first
+        return range(begin, min(self.rows.end(end), last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,7 @@ class RowCall:
             to an output that is there after the last one.
         tiled: the calls of a run, in order; their tiles are the scratch of its own call.
         tiles: how often these are made for each band.
+        from_start: before its first row it takes all rows of images up to those of that one.
     """
 
     call: KernelCall
@@ -229,6 +231,7 @@ class RowCall:
     step: int = 1
     tiled: tuple[TiledCall, ...] = ()
     tiles: int = 0
+    from_start: bool = False
 
     def banded(self, band: int) -> RowCall:
         """A call for so many rows at once."""

@@ -55,9 +55,15 @@ class TilePlace:
 
     Attributes:
         offset: bytes from its start.
+        kept: in that which the run keeps from turn to turn.
     """
 
     offset: int
+    kept: bool = False
+
+    def after(self, offset: int) -> TilePlace:
+        """A place so many bytes farther."""
+        return TilePlace(self.offset + offset, self.kept)
 
 
 @dataclass(frozen=True, slots=True)

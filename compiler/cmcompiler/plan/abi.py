@@ -15,3 +15,6 @@ MOST_MOVED_WORDS = 48
 
 REF_CONSTANT = 0x80000000
 """CM_REF_CONSTANT of cmrt/program.h."""
+
+REF_NONE = 0xFFFFFFFF
+"""CM_REF_NONE of cmrt/program.h."""

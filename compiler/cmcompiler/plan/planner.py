@@ -81,10 +81,11 @@ def plan_of(draft: Draft) -> Plan:
         tiles: tuple[TileCalls, ...] = ()
         if tiled is not None:
             assert isinstance(node.op, Run)
-            made = node.op.parts[tiled.part]
-            shape = made.outputs[0].shape
-            tiles = tuple(tile_calls(made.op, shape, node.op.tiling, tiled))
-        counts = is_last or tiled is not None  # for all of what it computes
+            layer = None if tiled.part is None else node.op.parts[tiled.part]
+            made = layer or node
+            tiles = tuple(tile_calls(node.op.tiling, tiled, layer))
+        # For all of what it computes.
+        counts = is_last if tiled is None else tiled.part is not None
         if call.kernel in OUTSIDE:
             control = CONTROL_FEED if call.kernel == FEED else CONTROL_DRAIN
             call = replace(call, arguments=[("control", control), *call.arguments])
@@ -202,7 +203,8 @@ def _fences(
 def _fence(image: Tensor | TileRows, reach: Reach, resolver: Resolver, run: range) -> Fence:
     if isinstance(image, TileRows):
         place = resolver.part(image.place)
-        return Fence(place, image.row_bytes, image.ring, image.height, reach, run)
+        fence = Fence(place, image.row_bytes, image.ring, image.height, reach)
+        return fence if image.place.kept else replace(fence, scope=run)
     place, height = resolver.place(image), image.shape[1]
     return Fence(place, row_bytes(image), resolver.rows(image), height, reach)
 

@@ -48,7 +48,8 @@ class Resolver:
         self._constants = constants
         self._rings = rings
         self._next_progress = len(memory.blocks)
-        self._run = Ref(Base.ARENA, 0)  # scratch of the last run
+        # Scratch of the last run, for a turn and from turn to turn.
+        self._run = self._kept = Ref(Base.ARENA, 0)
         self._next_scratch = len(memory.blocks) + streams
 
     def rows(self, tensor: Tensor) -> int:
@@ -57,7 +58,8 @@ class Resolver:
 
     def part(self, part: TilePlace) -> Ref:
         """A place in the scratch of the last run."""
-        return Ref(self._run.base, self._run.offset + part.offset)
+        base = self._kept if part.kept else self._run
+        return Ref(base.base, base.offset + part.offset)
 
     def take_progress(self) -> Ref:
         self._next_progress += 1
@@ -93,6 +95,8 @@ class Resolver:
         place = Ref(Base.ARENA, self._offsets[self._next_scratch - 1])
         if scratch.steps > 1:
             self._run = place
+        if scratch.kept:
+            self._kept = place
         return place
 
     def _value(self, word: Word) -> int | float | Ref:

@@ -116,8 +116,9 @@ struct cm_patch {
     uint32_t second, step, last;
 };
 
-/* One call for each tile. For rows [y, end) of the run it makes the rows from y * factor + low on, up to
-   (end - 1) * factor + high; those outside of [y0, y1) of its step do not count. */
+/* One call for each tile. For rows [y, end) of the run it makes the rows from y * factor + low on, for the
+   run's first ones from y0 of its step on, up to (end - 1) * factor + high; those outside of [y0, y1) of its
+   step do not count. */
 struct cm_tiled {
     uint8_t words, patches;
     int16_t factor, low, high;
@@ -129,6 +130,7 @@ struct cm_tiled {
 struct cm_tiles {
     uint32_t control;
     cm_ref scratch;
+    cm_ref kept;   /* from turn to turn; CM_REF_NONE if it keeps nothing */
     uint32_t band; /* rows at once */
     uint16_t calls, tiles;
     /* followed by as many struct cm_tiled as calls */

@@ -27,7 +27,7 @@ from cmcompiler.ir.op import (
 )
 from cmcompiler.ir.rows import SAME, one_row, row_bytes, turned_shape
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.ir.work import Arguments
+from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa, Microkernel
 
 COPY_BLOCKS = Microkernel("copy_blocks_s8", dsp=True, mve=True)
@@ -53,6 +53,25 @@ class CopyArguments(Arguments):
     output_step: Int32
     input_row: Int32
     output_row: Int32
+
+
+@dataclass(frozen=True)
+class ColumnArguments(Arguments):
+    """Bytes of each row of an image that go to a row of another ring, or elsewhere in the same."""
+
+    c_name = "cm_copy_columns"
+
+    source: Place
+    source_row: Annotated[Int32, "bytes from row to row"]
+    source_ring: Annotated[Int32, "rows in memory"]
+    target: Place
+    target_row: Int32
+    target_ring: Int32
+    bytes: Int32
+
+    def of_tile(self, macs: int, outputs: int, rows: int, lanes: int) -> Work:
+        del macs, lanes
+        return Work(calls=1, segments=rows, gathered=outputs)
 
 
 @dataclass(frozen=True)

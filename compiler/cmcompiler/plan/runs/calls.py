@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
 
 from cmcompiler.ir.op import (
     Address,
@@ -25,9 +27,11 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.plan.arena import aligned
-from cmcompiler.plan.runs.tiling import Columns, Tiling
+from cmcompiler.plan.runs.tiling import Tile, Tiling
 
 WORD = 1 << 32
+
+T = TypeVar("T")
 
 
 class NoTiles(Exception):
@@ -58,11 +62,20 @@ class TileImage:
     def row_bytes(self) -> int:
         return self.columns * self.pixel
 
-    def place(self, columns: range) -> Word:
-        """Where the first of some columns lies."""
-        if self.part is not None:
-            return self.part
-        return Address(self.tensor, columns.start * self.pixel)
+    def place(self, columns: range, start: int) -> Word:
+        """Where the first of some columns lies.
+
+        Args:
+            start: the column at which the tile begins.
+        """
+        if self.part is None:
+            return Address(self.tensor, columns.start * self.pixel)
+        return self.part.after((columns.start - start) * self.pixel)
+
+    @property
+    def bytes(self) -> int:
+        """In the scratch of the run."""
+        return aligned(self.ring * self.row_bytes)
 
     @property
     def rows(self) -> Word:
@@ -75,18 +88,37 @@ class TileImage:
         return TileRows(self.part, self.row_bytes, self.ring, self.tensor.shape[1])
 
 
-def tile_images(tensors: Sequence[Tensor], tiling: Tiling) -> tuple[list[TileImage], int]:
-    """The images of a run, and the bytes of scratch that its tiles take."""
-    images, size = [], 0
-    for index, tensor in enumerate(tensors):
-        is_tile = 0 < index < len(tensors) - 1
-        columns = tiling.widths[index] if is_tile else tensor.shape[2]
-        part = TilePlace(size) if is_tile else None
-        image = TileImage(tensor, part, columns, tiling.heights[index])
-        if is_tile:
-            size += aligned(image.ring * image.row_bytes)
-        images.append(image)
-    return images, size
+@dataclass(frozen=True)
+class TileImages:
+    """The images of a run.
+
+    Attributes:
+        every: from its input to its output; those between are tiles.
+        kept: those of which rows are kept, by the index of their tiles.
+        tile_bytes, kept_bytes: of scratch for tiles, and from turn to turn for kept rows.
+    """
+
+    every: Sequence[TileImage]
+    kept: Mapping[int, TileImage]
+    tile_bytes: int
+    kept_bytes: int
+
+    @classmethod
+    def of(cls, tensors: Sequence[Tensor], tiling: Tiling) -> TileImages:
+        every, kept, tile_bytes, kept_bytes = [], {}, 0, 0
+        for index, tensor in enumerate(tensors):
+            is_tile = 0 < index < len(tensors) - 1
+            columns = tiling.widths[index] if is_tile else tensor.shape[2]
+            part = TilePlace(tile_bytes) if is_tile else None
+            image = TileImage(tensor, part, columns, tiling.heights[index])
+            if is_tile:
+                tile_bytes += image.bytes
+            if rows := tiling.kept_rows(index):
+                place = TilePlace(kept_bytes, kept=True)
+                kept[index] = TileImage(tensor, place, tensor.shape[2], rows)
+                kept_bytes += kept[index].bytes
+            every.append(image)
+        return cls(every, kept, tile_bytes, kept_bytes)
 
 
 def tiled_call(
@@ -101,37 +133,69 @@ def tiled_call(
         raise NoTiles
     source, result = images[part : part + 2]
     operator = _Part(op, part, source, result, tiling)
-    every = [operator.call(tile, isa) for tile in _ends(tiling.tiles)]
-    if len({call.kernel for call in every}) > 1:
-        raise NoTiles
-    size = len(every[0].arguments)
-    shared = [_largest([call.arguments[at][1] for call in every]) for at in range(size)]
-    words = [
-        [
-            (name, word if own is None else own)
-            for (name, word), own in zip(call.arguments, shared, strict=True)
-        ]
-        for call in every
-    ]
-    columns = [filled_words(each) for each in words]
-    patches = [
-        patch
-        for at, values in enumerate(zip(*columns, strict=True))
-        if (patch := _patch(at, values, len(tiling.tiles))) is not None
-    ]
+    tiles = TileWords(tuple(operator.call(tile, isa) for tile in ends(tiling.tiles)), tiling)
     window = op.window
     reads = Reach(window.stride[0], -window.padding[0], window.reach[0] - 1 - window.padding[0])
-    first = replace(every[0], arguments=words[0], rows=(0, op.output_shape[1]))
     touched = ((source.touched, reads), (result.touched, Reach()))
-    counts = [1] * len(every)
-    if len(every) > 1:
-        counts[1] += len(tiling.tiles) - len(every)
-    alike = tuple(zip(every, counts, strict=True))
-    return TiledCall(part, first, tiling.reaches[part + 1], tuple(patches), touched, alike)
+    rows = (0, op.output_shape[1])
+    return tiles.call(part, rows, tiling.made[part + 1], touched)
 
 
-def _ends(tiles: Sequence[Columns]) -> Sequence[Columns]:
-    """The first two tiles and the last two, of which those between are copies."""
+@dataclass(frozen=True)
+class TileWords:
+    """A call for the first two tiles and the last two, of which those between are copies."""
+
+    every: tuple[KernelCall, ...]
+    tiling: Tiling
+
+    def call(
+        self,
+        part: int | None,
+        rows: tuple[int, int],
+        made: Reach,
+        touched: tuple[tuple[Tensor | TileRows, Reach], ...],
+    ) -> TiledCall:
+        """The call for all tiles: see TiledCall.
+
+        Args:
+            rows: all that it computes.
+            made: those for a row of the run.
+
+        Raises:
+            NoTiles: kernels differ, or words do not grow evenly.
+        """
+        if len({call.kernel for call in self.every}) > 1:
+            raise NoTiles
+        first = replace(self.every[0], arguments=self._words[0], rows=rows)
+        counts = [1] * len(self.every)
+        if len(self.every) > 1:
+            counts[1] += len(self.tiling.tiles) - len(self.every)
+        alike = tuple(zip(self.every, counts, strict=True))
+        return TiledCall(part, first, made, self._patches, touched, alike)
+
+    @cached_property
+    def _words(self) -> list[Words]:
+        """The arguments of each call, with scratch that is enough for all."""
+        size = len(self.every[0].arguments)
+        shared = [_largest([call.arguments[at][1] for call in self.every]) for at in range(size)]
+        return [
+            [
+                (name, word if own is None else own)
+                for (name, word), own in zip(call.arguments, shared, strict=True)
+            ]
+            for call in self.every
+        ]
+
+    @property
+    def _patches(self) -> tuple[Patch, ...]:
+        columns = zip(*map(filled_words, self._words), strict=True)
+        count = len(self.tiling.tiles)
+        patches = (_patch(at, values, count) for at, values in enumerate(columns))
+        return tuple(patch for patch in patches if patch is not None)
+
+
+def ends(tiles: Sequence[T]) -> Sequence[T]:
+    """The first two and the last two."""
     return tiles if len(tiles) <= 4 else (*tiles[:2], *tiles[-2:])
 
 
@@ -145,10 +209,11 @@ class _Part:
     result: TileImage
     tiling: Tiling
 
-    def call(self, tile: Columns, isa: Isa) -> KernelCall:
+    def call(self, tile: Tile, isa: Isa) -> KernelCall:
         """The kernel call for the columns of a tile."""
         source, result, op = self.source, self.result, self.op
-        seen, made = tile[self.index : self.index + 2]
+        seen, made = tile.seen[self.index], tile.made[self.index + 1]
+        starts = tile.starts[self.index : self.index + 2]
         if not seen or not made:
             raise NoTiles
         padding = op.window.padding[0], self.tiling.padding(tile, self.index)
@@ -171,7 +236,9 @@ class _Part:
 
         def placed(name: str, word: Word) -> Word:
             if isinstance(word, Address):
-                return source.place(seen) if word.tensor is inputs else result.place(made)
+                if word.tensor is inputs:
+                    return source.place(seen, starts[0])
+                return result.place(made, starts[1])
             if isinstance(word, RingRows):
                 return source.rows if word.tensor is inputs else result.rows
             if isinstance(word, GrowableScratch):
@@ -232,6 +299,8 @@ def _patch(at: int, values: Sequence[Word], tiles: int) -> Patch | None:
 
 def _distance(word: Word, other: Word) -> int:
     if isinstance(word, Address) and isinstance(other, Address):
+        return other.offset - word.offset
+    if isinstance(word, TilePlace) and isinstance(other, TilePlace):
         return other.offset - word.offset
     if isinstance(word, int) and isinstance(other, int):
         return other - word

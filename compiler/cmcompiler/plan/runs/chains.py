@@ -14,6 +14,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.runs.tiling import Keeping
 
 MOST_PARTS = 3
 
@@ -37,10 +38,19 @@ class Chain:
     def output(self) -> Tensor:
         return self.parts[-1].outputs[0]
 
-    def in_tiles(self, band: int, columns: int) -> Node:
+    @property
+    def keepings(self) -> tuple[Keeping, ...]:
+        """What runs of these nodes can keep."""
+        is_overlapping = any(
+            isinstance(node.op, DepthwiseConv2d) and max(node.op.window.reach) > 1
+            for node in self.parts[1:]
+        )
+        return tuple(Keeping) if is_overlapping else (Keeping.NOTHING,)
+
+    def in_tiles(self, band: int, columns: int, keeping: Keeping = Keeping.NOTHING) -> Node:
         """These nodes as one."""
         source = self.parts[0].source
-        run = Run(self.parts, band, columns)
+        run = Run(self.parts, band, columns, keeping)
         return Node(run, self.parts[0].inputs, (self.output,), source)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,9 +20,10 @@ from cmcompiler.ir.op import (
 )
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.convolution import Convolution
-from cmcompiler.plan.abi import CONTROL_TILES
-from cmcompiler.plan.runs.calls import NoTiles, filled_words, tile_images, tiled_call
-from cmcompiler.plan.runs.tiling import Tiling
+from cmcompiler.plan.abi import CONTROL_TILES, REF_NONE
+from cmcompiler.plan.runs.calls import NoTiles, TileImages, filled_words, tiled_call
+from cmcompiler.plan.runs.columns import KeptImage
+from cmcompiler.plan.runs.tiling import Keeping, Tiling
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Run(Op):
         parts: their nodes.
         band: rows that are made at once.
         columns: of a tile.
+        keeping: what is kept of tiles instead of computing it again.
     """
 
     label = "run"
@@ -40,6 +42,7 @@ class Run(Op):
     parts: tuple[Node, ...]
     band: int
     columns: int
+    keeping: Keeping = Keeping.NOTHING
     _known: dict[tuple[Tensors, Tensors, Isa], Sequence[RowCall]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -64,6 +67,7 @@ class Run(Op):
             tuple((image.shape[1], image.shape[2]) for image in images),
             self.band,
             self.columns,
+            self.keeping,
         )
 
     @property
@@ -90,41 +94,56 @@ class Run(Op):
 
     def _calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         tensors = [*inputs, *(part.outputs[0] for part in self.parts[:-1]), *outputs]
-        images, size = tile_images(tensors, self.tiling)
+        images = TileImages.of(tensors, self.tiling)
         try:
-            tiled = tuple(
-                tiled_call(index, op, images, self.tiling, isa)
-                for index, op in enumerate(self.convolutions)
-            )
+            tiled = tuple(self._tiled(images, isa))
         except NoTiles:
             return ()
-        scratch = Scratch(size, steps=1 + len(tiled))
-        rows = (0, outputs[0].shape[1])
-        call = KernelCall(TILES, _arguments(self, scratch, tiled), rows)
-        reads = {inputs[0]: self.tiling.reaches[0]}
-        return [RowCall(call, reads, self.band, tiled=tiled, tiles=len(self.tiling.tiles))]
+        steps = 1 + len(tiled)
+        words: Words = [
+            ("control", CONTROL_TILES),
+            ("scratch", Scratch(images.tile_bytes, steps=steps)),
+            ("kept", Scratch(images.kept_bytes, kept=True) if images.kept else REF_NONE),
+            ("band", self.band),
+            ("calls, tiles", len(tiled) | len(self.tiling.tiles) << 16),
+        ]
+        for index, tiled_call in enumerate(tiled):
+            words += _tiled_words(index, tiled_call)
+        call = KernelCall(TILES, words, (0, outputs[0].shape[1]))
+        reads = {inputs[0]: self.tiling.seen[0]}
+        tiles, from_start = len(self.tiling.tiles), bool(images.kept)
+        return [RowCall(call, reads, self.band, tiled=tiled, tiles=tiles, from_start=from_start)]
+
+    def _tiled(self, images: TileImages, isa: Isa) -> Iterator[TiledCall]:
+        """The calls for a tile, in order."""
+        for index, op in enumerate(self.convolutions):
+            made = index + 1
+            kept: list[KeptImage] = []
+            if self.tiling.hands_on(made):
+                image = KeptImage(self.tiling, made, images.every[made], images.kept.get(made))
+                kept.append(image)
+            for image in kept:
+                yield from image.before
+            yield tiled_call(index, op, images.every, self.tiling, isa)
+            for image in kept:
+                yield from image.after
 
 
-def _arguments(run: Run, scratch: Scratch, calls: Sequence[TiledCall]) -> Words:
-    """The words of struct cm_tiles in cmrt/program.h."""
+def _tiled_words(index: int, call: TiledCall) -> Words:
+    """The words of struct cm_tiled in cmrt/program.h."""
+    size = len(filled_words(call.call.arguments))
+    head = size | len(call.patches) << 8 | _short(call.rows.factor) << 16
     words: Words = [
-        ("control", CONTROL_TILES),
-        ("scratch", scratch),
-        ("band", run.band),
-        ("calls, tiles", len(calls) | len(run.tiling.tiles) << 16),
+        (f"{index}: words, patches, factor", head),
+        ("low, high", _short(call.rows.low) | _short(call.rows.high) << 16),
     ]
-    for index, call in enumerate(calls):
-        size = len(filled_words(call.call.arguments))
-        head = size | len(call.patches) << 8 | _short(call.rows.factor) << 16
-        words.append((f"{index}: words, patches, factor", head))
-        words.append(("low, high", _short(call.rows.low) | _short(call.rows.high) << 16))
-        for patch in call.patches:
-            words += [
-                ("word", patch.word),
-                ("second", patch.second),
-                ("step", patch.step),
-                ("last", patch.last),
-            ]
+    for patch in call.patches:
+        words += [
+            ("word", patch.word),
+            ("second", patch.second),
+            ("step", patch.step),
+            ("last", patch.last),
+        ]
     return words
 
 

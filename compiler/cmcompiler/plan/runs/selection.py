@@ -11,9 +11,10 @@ from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.op import OUTSIDE, RowCall
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.isa import Isa
-from cmcompiler.plan.runs.calls import tile_images
+from cmcompiler.plan.runs.calls import TileImages
 from cmcompiler.plan.runs.chains import Chain, chains, contracted, is_possible
 from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.runs.tiling import Keeping
 from cmcompiler.plan.streams.costs.runs import tiling_cost
 from cmcompiler.plan.streams.costs.surcharge import surcharge
 
@@ -38,7 +39,7 @@ class StageChoice:
         run: None for a node as it is.
         cost: instructions, roughly, more than as a whole.
         tiles: bytes of scratch.
-        read: bytes of the rows that it reads, roughly.
+        read: bytes of the rows that it reads or keeps, roughly.
     """
 
     start: int
@@ -147,13 +148,18 @@ class RunSelection:
         tensors = [chain.parts[0].inputs[0], *(part.outputs[0] for part in chain.parts)]
         for columns in sorted({min(columns, width) for columns in (*COLUMNS, width)}):
             for band in (band for band in BANDS if band <= height):
-                node = chain.in_tiles(band, columns)
-                assert isinstance(node.op, Run)
-                tiling = node.op.tiling
-                cost = tiling_cost(node.op, [call.call for call in calls], self._isa)
-                _, tiles = tile_images(tensors, tiling)
-                read = tiling.heights[0] * row_bytes(tensors[0])
-                yield StageChoice(chain.start, chain.end, (chain, node), cost, tiles, read)
+                for keeping in chain.keepings if columns < width else (Keeping.NOTHING,):
+                    node = chain.in_tiles(band, columns, keeping)
+                    assert isinstance(node.op, Run)
+                    tiling = node.op.tiling
+                    cost = tiling_cost(node.op, [call.call for call in calls], self._isa)
+                    images = TileImages.of(tensors, tiling)
+                    seen = tiling.seen[0]
+                    rows = seen.high - seen.low + 1 + (band - 1) * seen.factor
+                    read = min(rows, tensors[0].shape[1]) * row_bytes(tensors[0])
+                    read += images.kept_bytes
+                    run = chain, node
+                    yield StageChoice(chain.start, chain.end, run, cost, images.tile_bytes, read)
 
 
 def _alone(call: RowCall) -> RowCall:

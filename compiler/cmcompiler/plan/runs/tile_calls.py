@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from cmcompiler.ir.op import Op, TiledCall
+from cmcompiler.ir.graph import Node
+from cmcompiler.ir.movement.copy import ColumnArguments
+from cmcompiler.ir.op import TiledCall
 from cmcompiler.ir.work import Arguments
 from cmcompiler.plan.runs.tiling import Tiling
 
@@ -30,15 +32,11 @@ class TileCalls:
     macs: int
 
 
-def tile_calls(
-    op: Op, shape: tuple[int, ...], tiling: Tiling, tiled: TiledCall
-) -> Iterator[TileCalls]:
+def tile_calls(tiling: Tiling, tiled: TiledCall, layer: Node | None) -> Iterator[TileCalls]:
     """
     Args:
-        op: the operator that the step computes.
-        shape: of its output.
+        layer: that the step computes; None if it moves columns.
     """
-    image = tiled.part + 1
     total = tiling.sizes[-1][0]
     bands = range(0, total, tiling.band)
     heights = Counter(
@@ -46,10 +44,13 @@ def tile_calls(
     )
     first = 0
     for call, count in tiled.alike:
-        width = len(tiling.tiles[first][image])
         for rows, turns in heights.items():
-            if rows:
+            if rows and layer is not None and tiled.part is not None:
+                shape = layer.outputs[0].shape
+                width = len(tiling.tiles[first].made[tiled.part + 1])
                 elements = rows * width * shape[-1]
-                macs = op.macs * elements // prod(shape)
+                macs = layer.op.macs * elements // prod(shape)
                 yield TileCalls(call.typed, count * turns, rows, elements, macs)
+            elif rows and isinstance(call.typed, ColumnArguments):
+                yield TileCalls(call.typed, count * turns, rows, rows * call.typed.bytes, 0)
         first += count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
 
@@ -11,6 +12,35 @@ from cmcompiler.ops.support.window import Window
 
 Columns = tuple[range, ...]
 """Columns of each image, from the run's input to its output."""
+
+
+class Keeping(IntEnum):
+    """What a run keeps of the tiles that its windows see, instead of computing it again.
+
+    Attributes:
+        NOTHING: each tile is computed anew.
+        COLUMNS: those that the next tile sees, too.
+        ROWS: these, and the rows that the next band sees, over the whole width.
+    """
+
+    NOTHING = 0
+    COLUMNS = 1
+    ROWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Columns of each image that belong to a tile of a run's output.
+
+    Attributes:
+        seen: those that windows see, within the image.
+        made: those that are computed for this tile; of the input, as seen.
+        starts: the columns at which the tiles in memory begin; may lie outside of the image.
+    """
+
+    seen: Columns
+    made: Columns
+    starts: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -22,81 +52,136 @@ class Tiling:
         sizes: rows and columns of each image, from the input to the output.
         band: rows of the output that are made at once.
         columns: of a tile of the output.
+        keeping: what is kept of images between operators.
     """
 
     windows: tuple[Window, ...]
     sizes: tuple[tuple[int, int], ...]
     band: int
     columns: int
+    keeping: Keeping = Keeping.NOTHING
 
     @cached_property
-    def tiles(self) -> tuple[Columns, ...]:
+    def tiles(self) -> tuple[Tile, ...]:
         width = self.sizes[-1][1]
-        starts = range(0, width, self.columns)
-        return tuple(self._seen(range(x, min(x + self.columns, width))) for x in starts)
+        tiles: list[Tile] = []
+        for x in range(0, width, self.columns):
+            columns = range(x, min(x + self.columns, width))
+            tiles.append(self._tile(columns, tiles[-1] if tiles else None))
+        return tuple(tiles)
 
-    def _seen(self, columns: range) -> Columns:
-        spans = [columns]
-        for window, (_, width) in zip(self.windows[::-1], self.sizes[-2::-1], strict=True):
-            first, last = spans[-1].start, spans[-1].stop - 1
+    def _tile(self, columns: range, before: Tile | None) -> Tile:
+        """
+        Args:
+            columns: of the output.
+            before: the tile to the left.
+        """
+        seen, made, starts = [columns], [columns], [columns.start]
+        for image in reversed(range(len(self.windows))):
+            window, width = self.windows[image], self.sizes[image][1]
+            first, last = made[-1].start, made[-1].stop - 1
             left = first * window.stride[1] - window.padding[1]
             right = last * window.stride[1] - window.padding[1] + window.reach[1]
-            spans.append(range(max(left, 0), max(min(right, width), left, 0)))
-        return tuple(spans[::-1])
+            span = range(max(left, 0), max(min(right, width), left, 0))
+            seen.append(span)
+            is_kept = self.hands_on(image)
+            starts.append(left if is_kept else span.start)
+            if is_kept and before is not None:
+                span = range(max(span.start, before.seen[image].stop), span.stop)
+            made.append(span)
+        return Tile(tuple(seen[::-1]), tuple(made[::-1]), tuple(starts[::-1]))
 
-    def padding(self, tile: Columns, part: int) -> int:
+    def hands_on(self, image: int) -> bool:
+        """Columns of an image that two tiles see are computed once."""
+        if self.keeping == Keeping.NOTHING or not 0 < image < len(self.windows):
+            return False
+        return self.windows[image].reach[1] > self.windows[image].stride[1]
+
+    def kept_rows(self, image: int) -> int:
+        """Rows of an image that a band leaves to the next one."""
+        if self.keeping != Keeping.ROWS or not self.hands_on(image):
+            return 0
+        window = self.windows[image]
+        return max(window.reach[0] - window.stride[0], 0)
+
+    def padding(self, tile: Tile, part: int) -> int:
         """Columns to the left of an operator's image that its first window in a tile sees."""
         window = self.windows[part]
-        return tile[part].start - (tile[part + 1].start * window.stride[1] - window.padding[1])
+        return tile.seen[part].start - (
+            tile.made[part + 1].start * window.stride[1] - window.padding[1]
+        )
 
     @property
     def is_even(self) -> bool:
         """All tiles but the first and the last take as many columns, each as far from the next."""
         between = self.tiles[1:-1]
-        images = zip(*between, strict=True)
+        spans = (tile.seen + tile.made for tile in between)
         return all(
             len({len(columns) for columns in image}) == 1
             and len({b.start - a.start for a, b in pairwise(image)}) <= 1
-            for image in images
+            for image in zip(*spans, strict=True)
         )
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """The most columns of each image that a tile takes."""
-        return tuple(max(map(len, each)) for each in zip(*self.tiles, strict=True))
+        """The most columns of each image that a tile takes in memory."""
+        return tuple(
+            max(tile.seen[image].stop - tile.starts[image] for tile in self.tiles)
+            for image in range(len(self.sizes))
+        )
 
     @cached_property
     def heights(self) -> tuple[int, ...]:
         """The most rows of each image that a band takes: some for rows that do not exist."""
         taken = (
-            reach.high - reach.low + 1 + (self.band - 1) * reach.factor for reach in self.reaches
+            reach.high - reach.low + 1 + (self.band - 1) * reach.factor
+            for reach in self._reaches_with(keeping=False)[0]
         )
         return tuple(min(rows, height) for rows, (height, _) in zip(taken, self.sizes, strict=True))
 
     @cached_property
-    def reaches(self) -> tuple[Reach, ...]:
-        """The rows of each image that a row of the output takes."""
-        reaches = [Reach()]
-        for window in self.windows[::-1]:
+    def seen(self) -> tuple[Reach, ...]:
+        """The rows of each image that a row of the output takes; the first band takes all from the
+        first one on.
+        """
+        return self._reaches_with(keeping=True)[0]
+
+    @cached_property
+    def made(self) -> tuple[Reach, ...]:
+        """The rows of each image that are computed for a row of the output, but for the first band.
+        """
+        return self._reaches_with(keeping=True)[1]
+
+    def _reaches_with(self, keeping: bool) -> tuple[tuple[Reach, ...], tuple[Reach, ...]]:
+        """Rows of each image that windows see for a row of the output, and those computed for it.
+
+        Args:
+            keeping: rows that are kept are not computed again.
+        """
+        seen, made = [Reach()], [Reach()]
+        for image in reversed(range(len(self.windows))):
+            window, later = self.windows[image], made[-1]
             stride, above = window.stride[0], window.padding[0]
-            later = reaches[-1]
             low = later.low * stride - above
             high = later.high * stride - above + window.reach[0] - 1
-            reaches.append(Reach(later.factor * stride, low, high))
-        return tuple(reaches[::-1])
+            seen.append(Reach(later.factor * stride, low, high))
+            kept = self.kept_rows(image) if keeping else 0
+            made.append(Reach(later.factor * stride, low + kept, high))
+        return tuple(seen[::-1]), tuple(made[::-1])
 
 
 def rows_made(tiling: Tiling, image: int) -> int:
     """Rows of an image that all bands of a run make."""
-    reach, (height, _) = tiling.reaches[image], tiling.sizes[image]
+    reach, (height, _) = tiling.made[image], tiling.sizes[image]
     rows = tiling.sizes[-1][0]
     made = 0
     for start in range(0, rows, tiling.band):
         end = min(start + tiling.band, rows)
-        made += max(0, min(reach.end(end), height) - max(reach.first(start), 0))
+        first = reach.first(start) if start else 0
+        made += max(0, min(reach.end(end), height) - max(first, 0))
     return made
 
 
 def pixels_made(tiling: Tiling, image: int) -> int:
     """Pixels of an image that all tiles of all bands make."""
-    return rows_made(tiling, image) * sum(len(tile[image]) for tile in tiling.tiles)
+    return rows_made(tiling, image) * sum(len(tile.made[image]) for tile in tiling.tiles)

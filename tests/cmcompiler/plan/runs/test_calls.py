@@ -7,10 +7,10 @@ from harness.run_graphs import Tiles, run_graphs, tile_sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.ir.op import Address, Patch, Scratch, Word
+from cmcompiler.ir.op import Address, Patch, Scratch, TilePlace, Word
 from cmcompiler.isa import Isa
 from cmcompiler.plan.runs import calls
-from cmcompiler.plan.runs.calls import filled_words, tile_images
+from cmcompiler.plan.runs.calls import TileImages, filled_words
 from cmcompiler.plan.runs.chains import chains
 from cmcompiler.plan.runs.run import Run
 
@@ -24,6 +24,8 @@ def patched(word: Word, patch: Patch, tile: int, tiles: int) -> Word:
     if isinstance(patch.second, Address):
         # A step that goes back is a large number of 32 bits.
         return Address(patch.second.tensor, patch.second.offset + (tile - 1) * patch.step)
+    if isinstance(patch.second, TilePlace):
+        return patch.second.after((tile - 1) * patch.step)
     assert isinstance(patch.second, int)
     return (patch.second + (tile - 1) * patch.step) % (1 << 32)
 
@@ -32,14 +34,17 @@ def patched(word: Word, patch: Patch, tile: int, tiles: int) -> Word:
 @given(run_graphs(), tile_sizes, st.sampled_from(list(Isa)))
 def test_every_tile_has_its_own_words(example: Example, size: Tiles, isa: Isa) -> None:
     for chain in chains(example.graph):
-        run = chain.in_tiles(size.band, size.columns)
+        run = chain.in_tiles(size.band, size.columns, size.keeping)
         assert isinstance(run.op, Run)
         rows = run.op.row_calls(run.inputs, run.outputs, isa)
         if not rows:
             continue
         tiling, tensors = run.op.tiling, [run.inputs[0], *(p.outputs[0] for p in chain.parts)]
-        images, _ = tile_images(tensors, tiling)
-        for index, (op, tiled) in enumerate(zip(run.op.convolutions, rows[0].tiled, strict=True)):
+        images = TileImages.of(tensors, tiling).every
+        for tiled in rows[0].tiled:
+            if (index := tiled.part) is None:
+                continue
+            op = run.op.convolutions[index]
             part = calls._Part(op, index, images[index], images[index + 1], tiling)
             patches = {patch.word: patch for patch in tiled.patches}
             first = filled_words(tiled.call.arguments)

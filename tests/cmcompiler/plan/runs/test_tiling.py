@@ -35,16 +35,16 @@ def seen(tiling: Tiling, axis: int, made: set[int], part: int) -> set[int]:
 
 @given(tilings())
 def test_tiles_hold_what_their_windows_see(tiling: Tiling) -> None:
-    last = [tile[-1] for tile in tiling.tiles]
+    last = [tile.seen[-1] for tile in tiling.tiles]
     assert [x for columns in last for x in columns] == list(range(tiling.sizes[-1][1]))
     for tile in tiling.tiles:
         for part in range(len(tiling.windows)):
-            columns = seen(tiling, 1, set(tile[part + 1]), part)
-            assert columns <= set(tile[part])
-            assert not columns or len(tile[part]) <= tiling.widths[part]
+            columns = seen(tiling, 1, set(tile.made[part + 1]), part)
+            assert columns <= set(tile.seen[part])
+            assert not columns or len(tile.seen[part]) <= tiling.widths[part]
             window = tiling.windows[part]
-            left = tile[part + 1].start * window.stride[1] - window.padding[1]
-            assert tiling.padding(tile, part) == tile[part].start - left
+            left = tile.made[part + 1].start * window.stride[1] - window.padding[1]
+            assert tiling.padding(tile, part) == tile.seen[part].start - left
 
 
 @given(tilings())
@@ -55,7 +55,7 @@ def test_bands_take_the_rows_of_all_windows_between(tiling: Tiling) -> None:
         rows = set(range(start, min(start + tiling.band, height)))
         for part in reversed(range(len(tiling.windows))):
             rows = seen(tiling, 0, rows, part)
-            reach = tiling.reaches[part]
+            reach = tiling.seen[part]
             end = min(start + tiling.band, height)
             taken = set(
                 range(max(reach.first(start), 0), min(reach.end(end), tiling.sizes[part][0]))
@@ -63,5 +63,5 @@ def test_bands_take_the_rows_of_all_windows_between(tiling: Tiling) -> None:
             assert rows <= taken and len(taken) <= tiling.heights[part]
             counts[part] += len(taken)
     assert [rows_made(tiling, image) for image in range(len(counts) - 1)] == counts[:-1]
-    every = sum(len(tile[0]) for tile in tiling.tiles)
+    every = sum(len(tile.made[0]) for tile in tiling.tiles)
     assert pixels_made(tiling, 0) == counts[0] * every

@@ -21,11 +21,28 @@ def tiling_cost(run: Run, calls: Sequence[KernelCall], isa: Isa) -> float:
     """Instructions of a run more than its whole operators take.
 
     Args:
-        calls: of each operator, as a whole or in tiles.
+        calls: of each operator, as a whole or in tiles, without those that move columns.
     """
     turns = -(-run.tiling.sizes[-1][0] // run.band)
     parts = (_of_part(run, part, call, isa) for part, call in enumerate(calls))
-    return turns * RATES[isa].turn + sum(parts)
+    kept = (_of_kept(run, part + 1, isa) for part in range(len(calls) - 1))
+    return turns * RATES[isa].turn + sum(parts) + sum(kept)
+
+
+def _of_kept(run: Run, image: int, isa: Isa) -> float:
+    """Instructions of moving what an image between operators keeps."""
+    tiling, rates = run.tiling, RATES[isa]
+    if not tiling.hands_on(image):
+        return 0
+    pixel, width = run.parts[image].inputs[0].shape[3], tiling.sizes[image][1]
+    bands, tiles = -(-tiling.sizes[-1][0] // tiling.band), len(tiling.tiles)
+    shared = sum(len(tile.seen[image]) - len(tile.made[image]) for tile in tiling.tiles)
+    rows, kept = tiling.heights[image], 2 * tiling.kept_rows(image)
+    calls = tiles * (3 if kept else 1)
+    moved = (rows * shared + kept * width) * pixel
+    return bands * (
+        calls * rates.tiled + (rows + kept) * tiles * rates.segment + moved * rates.gathered
+    )
 
 
 def _of_part(run: Run, index: int, call: KernelCall, isa: Isa) -> float:

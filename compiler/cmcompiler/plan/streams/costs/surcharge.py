@@ -71,7 +71,7 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     turns = -(-rows // call.band)
     if call.tiled:
         assert isinstance(node.op, Run)
-        calls = [tiled.call for tiled in call.tiled]
+        calls = [tiled.call for tiled in call.tiled if tiled.part is not None]
         return Surcharge(tiling_cost(node.op, calls, isa), None, {})
     arguments = call.call.typed
     growth = Growth.of(node, call.call, isa, call.band)
