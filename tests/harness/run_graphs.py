@@ -10,14 +10,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cmcompiler.ir.graph import Graph, Node, Port
-from cmcompiler.ir.op import Op
+from cmcompiler.ir.op import Address, Op, PackedPart, Patch, TilePlace, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
-from cmcompiler.plan.runs.chains import Chain, chains, contracted, is_possible
+from cmcompiler.plan.runs.chains import Chain, Tail, chains, contracted, is_possible, tails
 from cmcompiler.plan.runs.tiling import Keeping
 from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Example
@@ -63,7 +63,7 @@ class Bottlenecks(Drawing):
         if draw(st.sampled_from([True, True, False])):
             x = self.pixels(x, draw(st.sampled_from([8, 16, 17, 24])))
         x = self.depthwise(x)
-        x = self.pixels(x, draw(st.sampled_from([4, 8, start.shape[3]])))
+        x = self.pixels(x, draw(st.sampled_from([4, 8, 24, start.shape[3]])))
         return self.join(x, start) if x.shape == start.shape and draw(st.booleans()) else x
 
 
@@ -84,8 +84,16 @@ def run_graphs(draw: st.DrawFn) -> Example:
 
 def in_runs(example: Example, isa: Isa, tiles: list[Tiles]) -> tuple[Example, int]:
     """The example with as many runs as possible, of such tiles in turn; and how many there are."""
-    chosen = []
-    for index, chain in enumerate(without_overlaps(list(chains(example.graph)))):
+    chosen: list[tuple[Chain | Tail, Node]] = []
+    free = len(example.graph.nodes)
+    for tail in tails(example.graph):
+        count = tail.parts[0].outputs[0].shape[3]
+        run = tail.in_slices(count // 4 if count % 4 == 0 else count)
+        if is_possible(run, isa):
+            chosen.append((tail, run))
+            free = tail.start
+    parts = [chain for chain in chains(example.graph) if chain.end <= free]
+    for index, chain in enumerate(without_overlaps(parts)):
         size = tiles[index % len(tiles)]
         run = chain.in_tiles(size.band, size.columns, size.keeping)
         if is_possible(run, isa):
@@ -132,3 +140,20 @@ def without_overlaps(found: Sequence[Chain]) -> list[Chain]:
             taken |= nodes
             kept.append(chain)
     return kept
+
+
+def patched(word: Word, patch: Patch, tile: int, tiles: int) -> Word:
+    """The word of a tile, as cm_take_tiles in runtime/runner/tiles.c makes it."""
+    if tile == 0:
+        return word
+    if tile == tiles - 1:
+        return patch.last
+    if isinstance(patch.second, Address):
+        # A step that goes back is a large number of 32 bits.
+        return Address(patch.second.tensor, patch.second.offset + (tile - 1) * patch.step)
+    if isinstance(patch.second, TilePlace):
+        return patch.second.after((tile - 1) * patch.step)
+    if isinstance(patch.second, PackedPart):
+        return replace(patch.second, offset=patch.second.offset + (tile - 1) * patch.step)
+    assert isinstance(patch.second, int)
+    return (patch.second + (tile - 1) * patch.step) % (1 << 32)

@@ -36,6 +36,18 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedPart:
+    """A place among constant bytes.
+
+    Attributes:
+        offset: bytes from their start, a multiple of their alignment.
+    """
+
+    packed: Packed
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Scratch:
     """Bytes in the arena that live during one call.
 
@@ -170,6 +182,7 @@ Word = (
     | RingRows
     | RowCount
     | Packed
+    | PackedPart
     | Scratch
     | TilePlace
     | GrowableScratch

@@ -35,7 +35,7 @@ from cmcompiler.plan.options import SMALLEST, PlanOptions
 from cmcompiler.plan.plan import Argument, Fence, Plan, PlanStep, Ref, Span, StateBuffer
 from cmcompiler.plan.resolver import Resolver
 from cmcompiler.plan.runs.run import Run
-from cmcompiler.plan.runs.tile_calls import TileCalls, tile_calls
+from cmcompiler.plan.runs.tile_calls import TileCalls
 from cmcompiler.plan.schedule import BranchStart, StreamStart
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, encode
 from cmcompiler.plan.streams.group import StreamStage
@@ -81,9 +81,8 @@ def plan_of(draft: Draft) -> Plan:
         tiles: tuple[TileCalls, ...] = ()
         if tiled is not None:
             assert isinstance(node.op, Run)
-            layer = None if tiled.part is None else node.op.parts[tiled.part]
-            made = layer or node
-            tiles = tuple(tile_calls(node.op.tiling, tiled, layer))
+            made = node.op.layer(tiled) or node
+            tiles = tuple(node.op.tile_calls(tiled))
         # For all of what it computes.
         counts = is_last if tiled is None else tiled.part is not None
         if call.kernel in OUTSIDE:

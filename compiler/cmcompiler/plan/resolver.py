@@ -12,6 +12,7 @@ from cmcompiler.ir.op import (
     KernelCall,
     Narrow,
     Packed,
+    PackedPart,
     RingRows,
     RowAddress,
     RowCount,
@@ -99,6 +100,11 @@ class Resolver:
             self._kept = place
         return place
 
+    def _constant(self, word: Packed | PackedPart) -> Ref:
+        packed, offset = (word.packed, word.offset) if isinstance(word, PackedPart) else (word, 0)
+        place = self._constants.add(packed.data, packed.align)
+        return Ref(place.base, place.offset + offset)
+
     def _value(self, word: Word) -> int | float | Ref:
         if isinstance(word, RingRows):
             return -(-self.rows(word.tensor) // word.every)
@@ -107,8 +113,8 @@ class Resolver:
                 raise ValueError(f"offset {word.offset} lies outside {word.tensor.name}")
             place = self.place(word.tensor)
             return Ref(place.base, place.offset + word.offset)
-        if isinstance(word, Packed):
-            return self._constants.add(word.data, word.align)
+        if isinstance(word, Packed | PackedPart):
+            return self._constant(word)
         if isinstance(word, Scratch | TilePlace):
             return self.part(word) if isinstance(word, TilePlace) else self._take_scratch(word)
         assert not isinstance(word, GrowableScratch | ScratchCount)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from cmcompiler.ir.op import GrowableScratch, KernelCall, Scratch, ScratchCount, Word
-from cmcompiler.plan.arena import ArenaBlock, ArenaLayout
+from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, aligned
 from cmcompiler.plan.schedule import ScheduleEntry
 
 
@@ -42,6 +42,11 @@ def call_scratch(call: KernelCall, room: int = 0) -> list[Scratch]:
         for _, word in call.arguments
         if isinstance(word, GrowableScratch | Scratch)
     ]
+
+
+def kept_scratch(call: KernelCall) -> int:
+    """Bytes of the scratch of a call from turn to turn."""
+    return sum(aligned(piece.size) for piece in call_scratch(call) if piece.kept)
 
 
 def grow_scratch(

@@ -168,6 +168,7 @@ def _rows_of(node: Node, isa: Isa) -> Sequence[RowCall]:
     if len(node.outputs) != 1 or not (is_outside or all(map(image_rows, node.inputs[:1]))):
         return ()
     calls = node.op.row_calls(node.inputs, node.outputs, isa)
-    if (image_rows(node.outputs[0]) or 1) == 1 and not all(call.accumulates for call in calls):
+    is_pixel = (image_rows(node.outputs[0]) or 1) == 1
+    if is_pixel and not all(call.accumulates or call.tiled for call in calls):
         return ()
     return calls if all(map(image_rows, (t for call in calls for t in call.reads))) else ()

@@ -12,6 +12,7 @@ from cmcompiler.ir.op import (
     GrowableScratch,
     KernelCall,
     Narrow,
+    PackedPart,
     Patch,
     Reach,
     RingRows,
@@ -133,7 +134,8 @@ def tiled_call(
         raise NoTiles
     source, result = images[part : part + 2]
     operator = _Part(op, part, source, result, tiling)
-    tiles = TileWords(tuple(operator.call(tile, isa) for tile in ends(tiling.tiles)), tiling)
+    calls = tuple(operator.call(tile, isa) for tile in ends(tiling.tiles))
+    tiles = TileWords(calls, len(tiling.tiles))
     window = op.window
     reads = Reach(window.stride[0], -window.padding[0], window.reach[0] - 1 - window.padding[0])
     touched = ((source.touched, reads), (result.touched, Reach()))
@@ -143,10 +145,14 @@ def tiled_call(
 
 @dataclass(frozen=True)
 class TileWords:
-    """A call for the first two tiles and the last two, of which those between are copies."""
+    """A call for the first two tiles and the last two, of which those between are copies.
+
+    Attributes:
+        count: number of tiles.
+    """
 
     every: tuple[KernelCall, ...]
-    tiling: Tiling
+    count: int
 
     def call(
         self,
@@ -169,7 +175,7 @@ class TileWords:
         first = replace(self.every[0], arguments=self._words[0], rows=rows)
         counts = [1] * len(self.every)
         if len(self.every) > 1:
-            counts[1] += len(self.tiling.tiles) - len(self.every)
+            counts[1] += self.count - len(self.every)
         alike = tuple(zip(self.every, counts, strict=True))
         return TiledCall(part, first, made, self._patches, touched, alike)
 
@@ -189,8 +195,7 @@ class TileWords:
     @property
     def _patches(self) -> tuple[Patch, ...]:
         columns = zip(*map(filled_words, self._words), strict=True)
-        count = len(self.tiling.tiles)
-        patches = (_patch(at, values, count) for at, values in enumerate(columns))
+        patches = (_patch(at, values, self.count) for at, values in enumerate(columns))
         return tuple(patch for patch in patches if patch is not None)
 
 
@@ -213,7 +218,10 @@ class _Part:
         """The kernel call for the columns of a tile."""
         source, result, op = self.source, self.result, self.op
         seen, made = tile.seen[self.index], tile.made[self.index + 1]
-        starts = tile.starts[self.index : self.index + 2]
+        places = (
+            source.place(seen, tile.starts[self.index]),
+            result.place(made, tile.starts[self.index + 1]),
+        )
         if not seen or not made:
             raise NoTiles
         padding = op.window.padding[0], self.tiling.padding(tile, self.index)
@@ -236,9 +244,7 @@ class _Part:
 
         def placed(name: str, word: Word) -> Word:
             if isinstance(word, Address):
-                if word.tensor is inputs:
-                    return source.place(seen, starts[0])
-                return result.place(made, starts[1])
+                return places[word.tensor is not inputs]
             if isinstance(word, RingRows):
                 return source.rows if word.tensor is inputs else result.rows
             if isinstance(word, GrowableScratch):
@@ -301,6 +307,8 @@ def _distance(word: Word, other: Word) -> int:
     if isinstance(word, Address) and isinstance(other, Address):
         return other.offset - word.offset
     if isinstance(word, TilePlace) and isinstance(other, TilePlace):
+        return other.offset - word.offset
+    if isinstance(word, PackedPart) and isinstance(other, PackedPart):
         return other.offset - word.offset
     if isinstance(word, int) and isinstance(other, int):
         return other - word

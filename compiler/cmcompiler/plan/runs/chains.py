@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
-from cmcompiler.plan.runs.run import Run
+from cmcompiler.ops.support.pooling import Pool2d
+from cmcompiler.plan.runs.run import TiledRun
+from cmcompiler.plan.runs.slices import SlicedRun
 from cmcompiler.plan.runs.tiling import Keeping
 
 MOST_PARTS = 3
@@ -50,18 +53,53 @@ class Chain:
     def in_tiles(self, band: int, columns: int, keeping: Keeping = Keeping.NOTHING) -> Node:
         """These nodes as one."""
         source = self.parts[0].source
-        run = Run(self.parts, band, columns, keeping)
+        run = TiledRun(self.parts, band, columns, keeping)
         return Node(run, self.parts[0].inputs, (self.output,), source)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A convolution and the mean or maximum of its image, which nothing else reads.
+
+    Attributes:
+        start: index of the convolution.
+    """
+
+    start: int
+    parts: tuple[Node, ...]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.parts)
+
+    def in_slices(self, channels: int) -> Node:
+        """Both as one node."""
+        convolution, pool = self.parts
+        run = SlicedRun(self.parts, channels)
+        return Node(run, convolution.inputs, pool.outputs, convolution.source)
+
+
+def tails(graph: Graph) -> Iterator[Tail]:
+    """All of a graph."""
+    readers = _readers(graph)
+    for start, (first, second) in enumerate(pairwise(graph.nodes)):
+        is_pair = second.inputs == first.outputs and readers[first.outputs[0]] == 1
+        images = (*first.inputs, *first.outputs, *second.outputs)
+        if (
+            is_pair
+            and isinstance(first.op, Conv2d)
+            and first.op.groups == 1
+            and isinstance(second.op, Pool2d)
+            and second.op.is_single
+            and not (first.guards or second.guards)
+            and all(image.dtype == np.int8 and image.shape[0] == 1 for image in images)
+        ):
+            yield Tail(start, (first, second))
 
 
 def chains(graph: Graph) -> Iterator[Chain]:
     """All that can be a run; some overlap."""
-    readers: dict[Tensor, int] = {}
-    for node in graph.nodes:
-        for tensor in node.reads:
-            readers[tensor] = readers.get(tensor, 0) + 1
-    for port in graph.outputs:
-        readers[port.tensor] = readers.get(port.tensor, 0) + 1
+    readers = _readers(graph)
     for start, first in enumerate(graph.nodes):
         parts = [first] if _may_be_part(first) else []
         for node in graph.nodes[start + 1 : start + MOST_PARTS]:
@@ -72,6 +110,17 @@ def chains(graph: Graph) -> Iterator[Chain]:
             parts.append(node)
             if any(isinstance(part.op, DepthwiseConv2d) for part in parts):
                 yield Chain(start, tuple(parts))
+
+
+def _readers(graph: Graph) -> dict[Tensor, int]:
+    """How often each tensor is read, as an output, too."""
+    readers: dict[Tensor, int] = {}
+    for node in graph.nodes:
+        for tensor in node.reads:
+            readers[tensor] = readers.get(tensor, 0) + 1
+    for port in graph.outputs:
+        readers[port.tensor] = readers.get(port.tensor, 0) + 1
+    return readers
 
 
 def _may_be_part(node: Node) -> bool:
@@ -86,7 +135,7 @@ def _may_be_part(node: Node) -> bool:
     return isinstance(op, DepthwiseConv2d) and images[0].shape[3] == images[-1].shape[3]
 
 
-def contracted(graph: Graph, runs: Iterable[tuple[Chain, Node]]) -> Graph:
+def contracted(graph: Graph, runs: Iterable[tuple[Chain | Tail, Node]]) -> Graph:
     """The graph with nodes of some chains, which do not overlap, as runs."""
     nodes: list[Node] = []
     at = 0

@@ -107,4 +107,4 @@ class KeptImage:
     ) -> TiledCall:
         rows = (0, self.tile.tensor.shape[1])
         touched = tuple((image.touched, Reach()) for image in dict.fromkeys((source, target)))
-        return TileWords(tuple(calls), self.tiling).call(None, rows, reach, touched)
+        return TileWords(tuple(calls), len(self.tiling.tiles)).call(None, rows, reach, touched)

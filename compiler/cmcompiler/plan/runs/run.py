@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cmcompiler.ir.graph import Node
@@ -23,26 +24,21 @@ from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.plan.abi import CONTROL_TILES, REF_NONE
 from cmcompiler.plan.runs.calls import NoTiles, TileImages, filled_words, tiled_call
 from cmcompiler.plan.runs.columns import KeptImage
+from cmcompiler.plan.runs.tile_calls import TileCalls, tile_calls
 from cmcompiler.plan.runs.tiling import Keeping, Tiling
 
 
 @dataclass(frozen=True)
 class Run(Op):
-    """Convolutions of which each reads the one before.
+    """Operators of which each reads the one before.
 
     Attributes:
         parts: their nodes.
-        band: rows that are made at once.
-        columns: of a tile.
-        keeping: what is kept of tiles instead of computing it again.
     """
 
     label = "run"
 
     parts: tuple[Node, ...]
-    band: int
-    columns: int
-    keeping: Keeping = Keeping.NOTHING
     _known: dict[tuple[Tensors, Tensors, Isa], Sequence[RowCall]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -58,6 +54,55 @@ class Run(Op):
     @property
     def macs(self) -> int:
         return sum(part.op.macs for part in self.parts)
+
+    def reference(self, *inputs: Array) -> tuple[Array, ...]:
+        results = inputs
+        for part in self.parts:
+            results = part.op.reference(*results)
+        return results
+
+    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        return [call.call for call in self.row_calls(inputs, outputs, isa)]
+
+    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+        """The only call; none if there are no such tiles."""
+        key = (inputs, outputs, isa)
+        if key not in self._known:
+            try:
+                self._known[key] = [self._call(inputs, outputs, isa)]
+            except NoTiles:
+                self._known[key] = ()
+        return self._known[key]
+
+    @abstractmethod
+    def _call(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> RowCall:
+        """
+        Raises:
+            NoTiles: kernels cannot make such tiles.
+        """
+
+    @abstractmethod
+    def tile_calls(self, tiled: TiledCall) -> Iterator[TileCalls]:
+        """How often a step is called, and for how much."""
+
+    def layer(self, tiled: TiledCall) -> Node | None:
+        """The node that a step computes; None if it moves columns."""
+        return None if tiled.part is None else self.parts[tiled.part]
+
+
+@dataclass(frozen=True)
+class TiledRun(Run):
+    """Convolutions in tiles of columns.
+
+    Attributes:
+        band: rows that are made at once.
+        columns: of a tile.
+        keeping: what is kept of tiles instead of computing it again.
+    """
+
+    band: int
+    columns: int
+    keeping: Keeping = Keeping.NOTHING
 
     @cached_property
     def tiling(self) -> Tiling:
@@ -76,43 +121,20 @@ class Run(Op):
         assert all(isinstance(op, Convolution) for op in ops)
         return ops  # type: ignore[return-value]
 
-    def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        results = inputs
-        for part in self.parts:
-            results = part.op.reference(*results)
-        return results
+    def tile_calls(self, tiled: TiledCall) -> Iterator[TileCalls]:
+        return tile_calls(self.tiling, tiled, self.layer(tiled))
 
-    def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        return [call.call for call in self.row_calls(inputs, outputs, isa)]
-
-    def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
-        """The only call; none if there are no such tiles."""
-        key = (inputs, outputs, isa)
-        if key not in self._known:
-            self._known[key] = self._calls(inputs, outputs, isa)
-        return self._known[key]
-
-    def _calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
+    def _call(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> RowCall:
         tensors = [*inputs, *(part.outputs[0] for part in self.parts[:-1]), *outputs]
         images = TileImages.of(tensors, self.tiling)
-        try:
-            tiled = tuple(self._tiled(images, isa))
-        except NoTiles:
-            return ()
-        steps = 1 + len(tiled)
-        words: Words = [
-            ("control", CONTROL_TILES),
-            ("scratch", Scratch(images.tile_bytes, steps=steps)),
-            ("kept", Scratch(images.kept_bytes, kept=True) if images.kept else REF_NONE),
-            ("band", self.band),
-            ("calls, tiles", len(tiled) | len(self.tiling.tiles) << 16),
-        ]
-        for index, tiled_call in enumerate(tiled):
-            words += _tiled_words(index, tiled_call)
-        call = KernelCall(TILES, words, (0, outputs[0].shape[1]))
+        call = run_call(
+            RunCalls(tuple(self._tiled(images, isa)), len(self.tiling.tiles)),
+            self.band,
+            (0, outputs[0].shape[1]),
+            (images.tile_bytes, images.kept_bytes),
+        )
         reads = {inputs[0]: self.tiling.seen[0]}
-        tiles, from_start = len(self.tiling.tiles), bool(images.kept)
-        return [RowCall(call, reads, self.band, tiled=tiled, tiles=tiles, from_start=from_start)]
+        return replace(call, reads=reads, from_start=bool(images.kept))
 
     def _tiled(self, images: TileImages, isa: Isa) -> Iterator[TiledCall]:
         """The calls for a tile, in order."""
@@ -127,6 +149,40 @@ class Run(Op):
             yield tiled_call(index, op, images.every, self.tiling, isa)
             for image in kept:
                 yield from image.after
+
+
+@dataclass(frozen=True)
+class RunCalls:
+    """The calls of a run.
+
+    Attributes:
+        tiled: for a tile, in order.
+        tiles: their number.
+    """
+
+    tiled: tuple[TiledCall, ...]
+    tiles: int
+
+
+def run_call(
+    calls: RunCalls, band: int, rows: tuple[int, int], scratch: tuple[int, int]
+) -> RowCall:
+    """The call of a run, without the rows that it reads: struct cm_tiles in cmrt/program.h.
+
+    Args:
+        scratch: bytes for a turn, and from turn to turn.
+    """
+    steps = 1 + len(calls.tiled)
+    words: Words = [
+        ("control", CONTROL_TILES),
+        ("scratch", Scratch(scratch[0], steps=steps)),
+        ("kept", Scratch(scratch[1], kept=True) if scratch[1] else REF_NONE),
+        ("band", band),
+        ("calls, tiles", len(calls.tiled) | calls.tiles << 16),
+    ]
+    for index, each in enumerate(calls.tiled):
+        words += _tiled_words(index, each)
+    return RowCall(KernelCall(TILES, words, rows), {}, band, tiled=calls.tiled, tiles=calls.tiles)
 
 
 def _tiled_words(index: int, call: TiledCall) -> Words:

@@ -8,14 +8,16 @@ from functools import cached_property
 from math import inf
 
 from cmcompiler.ir.graph import Graph, Node
-from cmcompiler.ir.op import OUTSIDE, RowCall
+from cmcompiler.ir.op import OUTSIDE, RowCall, Tensors
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.isa import Isa
 from cmcompiler.plan.runs.calls import TileImages
-from cmcompiler.plan.runs.chains import Chain, chains, contracted, is_possible
-from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.runs.chains import Chain, Tail, chains, contracted, is_possible, tails
+from cmcompiler.plan.runs.run import TiledRun
+from cmcompiler.plan.runs.slices import SlicedRun
 from cmcompiler.plan.runs.tiling import Keeping
-from cmcompiler.plan.streams.costs.runs import tiling_cost
+from cmcompiler.plan.scratch import kept_scratch
+from cmcompiler.plan.streams.costs.runs import slicing_cost, tiling_cost
 from cmcompiler.plan.streams.costs.surcharge import surcharge
 
 COLUMNS = (2, 3, 4, 6, 8, 12, 18, 24, 36)
@@ -23,6 +25,9 @@ COLUMNS = (2, 3, 4, 6, 8, 12, 18, 24, 36)
 
 BANDS = (1, 2, 4)
 """Rows at once to choose from."""
+
+CHANNELS = (16, 32, 64, 128)
+"""Channels of slices to choose from."""
 
 SHARES = (2, 3, 4, 6, 8, 12, 16)
 """Limits of the bytes of tiles: the memory that rows need, divided by each."""
@@ -44,7 +49,7 @@ class StageChoice:
 
     start: int
     end: int
-    run: tuple[Chain, Node] | None
+    run: tuple[Chain | Tail, Node] | None
     cost: float
     tiles: int
     read: int
@@ -134,11 +139,22 @@ class RunSelection:
     def _singles(self) -> Iterator[StageChoice]:
         for index, (node, calls) in enumerate(zip(self._graph.nodes, self._row_calls, strict=True)):
             costs = (surcharge(node, _alone(call), self._isa).at(0) for call in calls)
-            yield StageChoice(index, index + 1, None, sum(costs), 0, sum(map(_rows_read, calls)))
+            read = sum(_rows_read(call) + kept_scratch(call.call) for call in calls)
+            yield StageChoice(index, index + 1, None, sum(costs), 0, read)
 
     @cached_property
     def _runs(self) -> list[StageChoice]:
-        return [option for chain in chains(self._graph) for option in self._of_chain(chain)]
+        every = [option for chain in chains(self._graph) for option in self._of_chain(chain)]
+        return every + [option for tail in tails(self._graph) for option in self._of_tail(tail)]
+
+    def _of_tail(self, tail: Tail) -> Iterator[StageChoice]:
+        source, count = tail.parts[0].inputs[0], tail.parts[0].outputs[0].shape[3]
+        (call,) = tail.parts[0].op.kernel_calls(*_tensors(tail.parts[0]), self._isa)[:1]
+        for channels in (channels for channels in CHANNELS if count % channels == 0):
+            node = tail.in_slices(channels)
+            assert isinstance(node.op, SlicedRun)
+            cost, tiles = slicing_cost(node.op, call, self._isa), node.op.bytes + 4 * channels
+            yield StageChoice(tail.start, tail.end, (tail, node), cost, tiles, source.nbytes)
 
     def _of_chain(self, chain: Chain) -> Iterator[StageChoice]:
         calls = [own[0] for own in self._row_calls[chain.start : chain.end] if len(own) == 1]
@@ -150,7 +166,7 @@ class RunSelection:
             for band in (band for band in BANDS if band <= height):
                 for keeping in chain.keepings if columns < width else (Keeping.NOTHING,):
                     node = chain.in_tiles(band, columns, keeping)
-                    assert isinstance(node.op, Run)
+                    assert isinstance(node.op, TiledRun)
                     tiling = node.op.tiling
                     cost = tiling_cost(node.op, [call.call for call in calls], self._isa)
                     images = TileImages.of(tensors, tiling)
@@ -160,6 +176,10 @@ class RunSelection:
                     read += images.kept_bytes
                     run = chain, node
                     yield StageChoice(chain.start, chain.end, run, cost, images.tile_bytes, read)
+
+
+def _tensors(node: Node) -> tuple[Tensors, Tensors]:
+    return node.inputs, node.outputs
 
 
 def _alone(call: RowCall) -> RowCall:

@@ -148,8 +148,7 @@ class Tiling:
 
     @cached_property
     def made(self) -> tuple[Reach, ...]:
-        """The rows of each image that are computed for a row of the output, but for the first band.
-        """
+        """The rows of each image computed for a row of the output, but for the first band."""
         return self._reaches_with(keeping=True)[1]
 
     def _reaches_with(self, keeping: bool) -> tuple[tuple[Reach, ...], tuple[Reach, ...]]:

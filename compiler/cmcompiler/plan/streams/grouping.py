@@ -15,7 +15,7 @@ from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.plan.arena import Steps, aligned, in_use
 from cmcompiler.plan.lifetimes import Liveness, analyse
-from cmcompiler.plan.scratch import call_scratch
+from cmcompiler.plan.scratch import call_scratch, kept_scratch
 from cmcompiler.plan.storage import Storage
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
 from cmcompiler.plan.streams.group import make_group
@@ -244,18 +244,13 @@ class Grouping:
         size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole) - saved
         size += sum(aligned(count * row_bytes(ring)) for ring, count in rows.rings.items())
         size += aligned(PROGRESS_BYTES * group.step_count)
-        size += sum(_kept(stage.call.call) for stage in group.stages)
+        size += sum(kept_scratch(stage.call.call) for stage in group.stages)
         size += max(_passing(stage.call) for stage in group.stages)
         return Stream(group, rows.rings, takeover, rows.turns, size)
 
 
 def _size(tensor: Tensor) -> int:
     return tensor.nbytes
-
-
-def _kept(call: KernelCall) -> int:
-    """Bytes of scratch from turn to turn."""
-    return sum(aligned(piece.size) for piece in call_scratch(call) if piece.kept)
 
 
 def _passing(call: RowCall) -> int:

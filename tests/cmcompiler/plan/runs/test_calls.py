@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from harness.examples import Example
-from harness.run_graphs import Tiles, run_graphs, tile_sizes
+from harness.run_graphs import Tiles, patched, run_graphs, tile_sizes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.ir.op import Address, Patch, Scratch, TilePlace, Word
+from cmcompiler.ir.op import Scratch
 from cmcompiler.isa import Isa
 from cmcompiler.plan.runs import calls
 from cmcompiler.plan.runs.calls import TileImages, filled_words
 from cmcompiler.plan.runs.chains import chains
 from cmcompiler.plan.runs.run import Run
-
-
-def patched(word: Word, patch: Patch, tile: int, tiles: int) -> Word:
-    """As cm_take_tiles in runtime/runner/tiles.c."""
-    if tile == 0:
-        return word
-    if tile == tiles - 1:
-        return patch.last
-    if isinstance(patch.second, Address):
-        # A step that goes back is a large number of 32 bits.
-        return Address(patch.second.tensor, patch.second.offset + (tile - 1) * patch.step)
-    if isinstance(patch.second, TilePlace):
-        return patch.second.after((tile - 1) * patch.step)
-    assert isinstance(patch.second, int)
-    return (patch.second + (tile - 1) * patch.step) % (1 << 32)
 
 
 @settings(max_examples=15)

@@ -34,14 +34,14 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
             lines = outputs // (width if len(shape) > 1 else 1)
             taps = node.op.macs * max((_taps(call, rates) for call in calls), default=1)
             return taps * rates.tap + lines * rates.line
-        moved = sum(_moved(call, rates) for call in calls)
+        moved = sum(gathering(call, rates) for call in calls)
         return node.op.macs * rates.product + outputs * rates.output + moved
     if isinstance(node.op, Pool2d):
         return outputs * node.op.window.area * rates.pooled
     return sum(tensor.nbytes for tensor in node.outputs) * rates.byte
 
 
-def _moved(call: KernelCall, rates: Rates) -> float:
+def gathering(call: KernelCall, rates: Rates) -> float:
     """Instructions to move what products read: patches, or strips of columns."""
     arguments = call.typed
     if arguments is None or growable_scratch(call) is None:

@@ -11,13 +11,34 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.support.packing import spare_rows
 from cmcompiler.ops.support.product_arguments import PixelArguments
-from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.runs.run import Run, TiledRun
+from cmcompiler.plan.runs.slices import SlicedRun
 from cmcompiler.plan.runs.tiling import pixels_made, rows_made
-from cmcompiler.plan.streams.costs.effort import effort
+from cmcompiler.plan.streams.costs.effort import effort, gathering
 from cmcompiler.plan.streams.costs.rates import RATES
 
 
-def tiling_cost(run: Run, calls: Sequence[KernelCall], isa: Isa) -> float:
+def run_cost(run: Run, calls: Sequence[KernelCall], isa: Isa) -> float:
+    """Instructions of a run more than its whole operators take; `calls` as for `tiling_cost`."""
+    if isinstance(run, TiledRun):
+        return tiling_cost(run, calls, isa)
+    assert isinstance(run, SlicedRun)
+    return slicing_cost(run, calls[0], isa)
+
+
+def slicing_cost(run: SlicedRun, call: KernelCall, isa: Isa) -> float:
+    """Instructions of slices of channels more than whole operators take.
+
+    Args:
+        call: of the convolution, as a whole or for a slice.
+    """
+    rates, arguments, slices = RATES[isa], call.typed, len(run.slices)
+    portion = 0.0 if arguments is None else Work(portions=1).at(rates.prices(arguments))
+    moved = gathering(call, rates) * (slices - 1)
+    return rates.turn + slices * 2 * rates.tiled + (slices - 1) * portion + moved
+
+
+def tiling_cost(run: TiledRun, calls: Sequence[KernelCall], isa: Isa) -> float:
     """Instructions of a run more than its whole operators take.
 
     Args:
@@ -29,7 +50,7 @@ def tiling_cost(run: Run, calls: Sequence[KernelCall], isa: Isa) -> float:
     return turns * RATES[isa].turn + sum(parts) + sum(kept)
 
 
-def _of_kept(run: Run, image: int, isa: Isa) -> float:
+def _of_kept(run: TiledRun, image: int, isa: Isa) -> float:
     """Instructions of moving what an image between operators keeps."""
     tiling, rates = run.tiling, RATES[isa]
     if not tiling.hands_on(image):
@@ -45,7 +66,7 @@ def _of_kept(run: Run, image: int, isa: Isa) -> float:
     )
 
 
-def _of_part(run: Run, index: int, call: KernelCall, isa: Isa) -> float:
+def _of_part(run: TiledRun, index: int, call: KernelCall, isa: Isa) -> float:
     part, tiling, image = run.parts[index], run.tiling, index + 1
     whole = prod(part.outputs[0].shape[:3])
     made = pixels_made(tiling, image) / whole

@@ -19,7 +19,7 @@ from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.streams.costs.effort import effort
 from cmcompiler.plan.streams.costs.growth import Growth
 from cmcompiler.plan.streams.costs.rates import LANES, RATES, ROUND
-from cmcompiler.plan.streams.costs.runs import tiling_cost
+from cmcompiler.plan.streams.costs.runs import run_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     if call.tiled:
         assert isinstance(node.op, Run)
         calls = [tiled.call for tiled in call.tiled if tiled.part is not None]
-        return Surcharge(tiling_cost(node.op, calls, isa), None, {})
+        return Surcharge(run_cost(node.op, calls, isa), None, {})
     arguments = call.call.typed
     growth = Growth.of(node, call.call, isa, call.band)
     if isinstance(arguments, StripArguments):
