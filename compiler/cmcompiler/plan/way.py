@@ -140,7 +140,11 @@ class Way:
         selection = RunSelection(
             self.graph, self.isa, self.row_calls, self.whole.effort, self.search.least_peak
         )
-        return Fitting(selection, lambda graph: self._with(graph).search.least_peak)
+        return Fitting(
+            selection,
+            lambda graph: self._with(graph).search.least_peak,
+            lambda graph, limit: self._with(graph).search.cheapest(limit),
+        )
 
     def _with(self, graph: Graph) -> Way:
         """The graph with some runs of this one's nodes."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from cmcompiler.ir.graph import Graph
 from cmcompiler.plan.runs.selection import RunSelection, StageChoice
+
+Choices: TypeAlias = tuple[StageChoice, ...]
 
 MOST = 2
 """Sets of runs with the fewest instructions that are planned."""
@@ -19,14 +22,14 @@ class Fitting:
 
     Attributes:
         least: bytes that groups of a graph need at least.
+        cost: instructions, roughly, that they take more than whole tensors within a limit.
     """
 
     selection: RunSelection
     least: Callable[[Graph], int]
-    _known: dict[tuple[StageChoice, ...], int] = field(default_factory=dict, init=False)
-    _less: dict[tuple[StageChoice, ...], tuple[StageChoice, ...]] = field(
-        default_factory=dict, init=False
-    )
+    cost: Callable[[Graph, int], float]
+    _known: dict[Choices, int] = field(default_factory=dict, init=False)
+    _less: dict[Choices, Choices] = field(default_factory=dict, init=False)
 
     def graphs(self, limit: int) -> Iterator[Graph]:
         """Those with the fewest instructions that fit, roughly.
@@ -34,13 +37,18 @@ class Fitting:
         Args:
             limit: bytes.
         """
-        fitting = {}
+        every = []
         for most, sets in self.selection.sets.items():
             if most <= limit and (chosen := self._cheapest(sets, limit)) is not None:
-                fitting[chosen] = sum(choice.cost for choice in chosen)
-        best = sorted(fitting, key=lambda chosen: fitting[chosen])[:MOST]
-        for chosen in best:
-            yield self.selection.graph(self._without_idle(chosen, limit))
+                every.append(self._with_cheaper(self._without_idle(chosen, limit), limit))
+        costs: dict[Choices, float] = {}
+        for chosen in sorted(dict.fromkeys(every), key=_own_cost):
+            # What is not in runs adds to their cost.
+            if len(costs) >= MOST and _own_cost(chosen) >= sorted(costs.values())[MOST - 1]:
+                break
+            costs[chosen] = self.cost(self.selection.graph(chosen), limit)
+        for chosen in sorted(costs, key=lambda chosen: costs[chosen])[:MOST]:
+            yield self.selection.graph(chosen)
 
     @cached_property
     def smallest(self) -> Graph | None:
@@ -48,17 +56,32 @@ class Fitting:
         every = [self._lowered(sets[-1]) for sets in self.selection.sets.values() if sets]
         return self.selection.graph(min(every, key=self._size)) if every else None
 
-    def _without_idle(self, chosen: tuple[StageChoice, ...], limit: int) -> tuple[StageChoice, ...]:
+    def _without_idle(self, chosen: Choices, limit: int) -> Choices:
         """Without the runs that others make room enough for, those that cost most first."""
-        for choice in sorted(chosen, key=lambda choice: -choice.cost):
+        costly = (choice for choice in chosen if not self.selection.is_free(choice))
+        for choice in sorted(costly, key=lambda choice: -choice.cost):
             fewer = tuple(other for other in chosen if other is not choice)
             if self._size(fewer) <= limit:
                 chosen = fewer
         return chosen
 
-    def _cheapest(
-        self, sets: list[tuple[StageChoice, ...]], limit: int
-    ) -> tuple[StageChoice, ...] | None:
+    def _with_cheaper(self, chosen: Choices, limit: int) -> Choices:
+        """With other tiles of the same operators, where such that take fewer instructions fit."""
+        for choice in sorted(chosen, key=lambda choice: -choice.cost):
+            others = self.selection.cheaper(choice)
+            # As if all after one that fits did.
+            low, high, fitting = -1, len(others), chosen
+            while high - low > 1:
+                middle = (low + high) // 2
+                changed = tuple(others[middle] if each is choice else each for each in chosen)
+                if self.selection.is_possible(others[middle]) and self._size(changed) <= limit:
+                    high, fitting = middle, changed
+                else:
+                    low = middle
+            chosen = fitting
+        return chosen
+
+    def _cheapest(self, sets: list[Choices], limit: int) -> Choices | None:
         """The first that fits, as if all after it did; None if none does."""
         if not sets:
             return None
@@ -74,20 +97,25 @@ class Fitting:
                 low = middle
         return sets[high]
 
-    def _lowered(self, chosen: tuple[StageChoice, ...]) -> tuple[StageChoice, ...]:
+    def _lowered(self, chosen: Choices) -> Choices:
         """Without the runs that save no memory: where whole images are small, they cost some."""
         if chosen not in self._less:
             self._less[chosen] = self._find_lowered(chosen)
         return self._less[chosen]
 
-    def _find_lowered(self, chosen: tuple[StageChoice, ...]) -> tuple[StageChoice, ...]:
+    def _find_lowered(self, chosen: Choices) -> Choices:
         for choice in chosen[::-1]:
             fewer = tuple(other for other in chosen if other is not choice)
             if self._size(fewer) <= self._size(chosen):
                 chosen = fewer
         return chosen
 
-    def _size(self, chosen: tuple[StageChoice, ...]) -> int:
+    def _size(self, chosen: Choices) -> int:
         if chosen not in self._known:
             self._known[chosen] = self.least(self.selection.graph(chosen))
         return self._known[chosen]
+
+
+def _own_cost(chosen: Choices) -> float:
+    """Instructions of the runs."""
+    return sum(choice.cost for choice in chosen)

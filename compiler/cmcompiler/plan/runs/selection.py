@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,9 @@ BANDS = (1, 2, 4)
 
 CHANNELS = (16, 32, 64, 128)
 """Channels of slices to choose from."""
+
+FREE = 0.001
+"""Part of all instructions that a run may take and still be worth it whatever the memory."""
 
 SHARES = (2, 3, 4, 6, 8, 12, 16)
 """Limits of the bytes of tiles: the memory that rows need, divided by each."""
@@ -76,7 +80,7 @@ class RunSelection:
         size: int,
     ) -> None:
         self._graph, self._isa, self._row_calls = graph, isa, row_calls
-        self._average, self._size = effort / size, size
+        self._effort, self._average, self._size = effort, effort / size, size
         self._impossible: set[StageChoice] = set()
         self._known: dict[tuple[StageChoice, ...], Graph] = {}
 
@@ -100,15 +104,36 @@ class RunSelection:
             self._known[options] = contracted(self._graph, runs)
         return self._known[options]
 
+    def is_free(self, choice: StageChoice) -> bool:
+        """Whether it takes so few instructions that more memory for others is no reason to go
+        without it.
+        """
+        return choice.cost < FREE * self._effort
+
+    def is_possible(self, choice: StageChoice) -> bool:
+        """Whether its kernels take such tiles."""
+        return choice.run is None or is_possible(choice.run[1], self._isa)
+
+    def cheaper(self, choice: StageChoice) -> list[StageChoice]:
+        """Other tiles of the same nodes that take fewer instructions, the fewest first."""
+        same = self._by_nodes[choice.start, choice.end]
+        return [option for option in same if option.cost < choice.cost]
+
+    @cached_property
+    def _by_nodes(self) -> dict[tuple[int, int], list[StageChoice]]:
+        """The runs of the same nodes that no other one betters, the fewest instructions first."""
+        every: dict[tuple[int, int], list[StageChoice]] = defaultdict(list)
+        for option in sorted(self._runs, key=lambda option: (option.cost, option.tiles)):
+            same = every[option.start, option.end]
+            if not any(o.tiles <= option.tiles and o.read <= option.read for o in same):
+                same.append(option)
+        return every
+
     def _possible(self, most: int, price: float) -> tuple[StageChoice, ...]:
         """The runs of the shortest path that kernels can take."""
         while True:
             chosen = self._shortest(most, price)
-            bad = [
-                option
-                for option in chosen
-                if option.run is not None and not is_possible(option.run[1], self._isa)
-            ]
+            bad = [option for option in chosen if not self.is_possible(option)]
             if not bad:
                 return chosen
             self._impossible.update(bad)

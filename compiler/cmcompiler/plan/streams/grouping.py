@@ -178,22 +178,31 @@ class Grouping:
     def _pair(self, start: int, end: int, whole: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
         """The largest input that nothing reads later, and the largest output to take its place."""
         lifetimes = self._memory.lifetimes
-        kept = {state.tensor for state in self._graph.states}
         spent = [
             tensor
-            for node in self._graph.nodes[start:end]
-            for tensor in node.inputs
-            for owner in (self._storage[tensor].owner,)
-            if owner in lifetimes
-            and owner not in kept
-            and owner.nbytes == tensor.nbytes
-            and lifetimes[owner].first < start <= lifetimes[owner].last < end
+            for own in self._spendable[start:end]
+            for tensor, first, last in own
+            if first < start <= last < end
         ]
         spent = [t for t in spent if self._only_rows(t, start, end)]
         results = [t for t in whole if t in lifetimes and t not in self._accumulated]
         if not spent or not results:
             return None
         return max(spent, key=_size), max(results, key=_size)
+
+    @cached_property
+    def _spendable(self) -> list[list[tuple[Tensor, int, int]]]:
+        """The inputs of each node that own all of their memory, and its first and last node."""
+        lifetimes, kept = self._memory.lifetimes, {state.tensor for state in self._graph.states}
+        return [
+            [
+                (tensor, lifetimes[owner].first, lifetimes[owner].last)
+                for tensor in node.inputs
+                for owner in (self._storage[tensor].owner,)
+                if owner in lifetimes and owner not in kept and owner.nbytes == tensor.nbytes
+            ]
+            for node in self._graph.nodes
+        ]
 
     @cached_property
     def _accumulated(self) -> set[Tensor]:

@@ -78,7 +78,7 @@ class Search:
     @cached_property
     def fewest(self) -> float:
         """Instructions of feeds, which only streams can take."""
-        return self._cheapest(self._highest)
+        return self.cheapest(self._highest)
 
     @property
     def _highest(self) -> int:
@@ -102,13 +102,13 @@ class Search:
         step = max(low // STEPS, ALIGN)
         limit = low
         while limit < high:
-            if self._cheapest(limit) <= most:
+            if self.cheapest(limit) <= most:
                 high = limit
                 break
             low, limit, step = limit, limit + step, 2 * step
         while high - low > max(high // STEPS, ALIGN):
             limit = (low + high) // 2
-            if self._cheapest(limit) <= most:
+            if self.cheapest(limit) <= most:
                 high = limit
             else:
                 low = limit
@@ -173,7 +173,7 @@ class Search:
                     peak[end] = min(peak[end], max(peak[start], stream.bytes))
         return peak[count]
 
-    def _cheapest(self, limit: int) -> float:
+    def cheapest(self, limit: int) -> float:
         """The fewest instructions of groups that need no more than `limit` bytes."""
         cost, streams = self._best_cut(limit, self._bands)
         if not self.is_small or isinf(cost):
