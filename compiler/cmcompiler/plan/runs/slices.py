@@ -78,7 +78,7 @@ class SlicedRun(Run):
         rows = Reach() if reduced[0].rows[1] > 1 else every
         tiled = (
             _call_of(0, convolved, ((inputs[0], seen), (tile, Reach()))),
-            _call_of(1, reduced, ((tile, rows),)),
+            _call_of(1, reduced, ((tile, rows), (outputs[0], Reach(0, 0, 0)))),
         )
         call = run_call(RunCalls(tiled, len(self.slices)), 1, (0, 1), (self.bytes, 0))
         return replace(call, reads={inputs[0]: Reach(1, 0, inputs[0].shape[1] - 1)})

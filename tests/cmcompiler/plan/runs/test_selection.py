@@ -68,7 +68,9 @@ def test_runs_that_others_make_needless_are_left_out() -> None:
     """With sizes that only the first operators decide."""
     graph = bottlenecks()
     fitting = Fitting(
-        chosen_from(graph), lambda changed: 1000 if changed.nodes[0] is not graph.nodes[0] else 9000
+        chosen_from(graph),
+        lambda changed: 1000 if changed.nodes[0] is not graph.nodes[0] else 9000,
+        lambda changed, limit: len(changed.nodes),
     )
     changed = [*fitting.graphs(8192)]
     assert changed
