@@ -43,7 +43,7 @@ class Chain:
 
     @property
     def keepings(self) -> tuple[Keeping, ...]:
-        """What runs of these nodes can keep."""
+        """The ways in which runs of these nodes can keep tiles."""
         is_overlapping = any(
             isinstance(node.op, DepthwiseConv2d) and max(node.op.window.reach) > 1
             for node in self.parts[1:]

@@ -43,7 +43,7 @@ class Fitting:
                 every.append(self._with_cheaper(self._without_idle(chosen, limit), limit))
         costs: dict[Choices, float] = {}
         for chosen in sorted(dict.fromkeys(every), key=_own_cost):
-            # What is not in runs adds to their cost.
+            # Operators outside of runs add to their cost.
             if len(costs) >= MOST and _own_cost(chosen) >= sorted(costs.values())[MOST - 1]:
                 break
             costs[chosen] = self.cost(self.selection.graph(chosen), limit)

@@ -15,7 +15,7 @@ Columns = tuple[range, ...]
 
 
 class Keeping(IntEnum):
-    """What a run keeps of the tiles that its windows see, instead of computing it again.
+    """Parts of the tiles of a run that it keeps instead of computing them again.
 
     Attributes:
         NOTHING: each tile is computed anew.
