@@ -32,7 +32,7 @@ class Fitting:
     _less: dict[Choices, Choices] = field(default_factory=dict, init=False)
 
     def graphs(self, limit: int) -> Iterator[Graph]:
-        """Those with the fewest instructions that fit, roughly.
+        """Graphs with the fewest instructions that fit, roughly.
 
         Args:
             limit: bytes.
