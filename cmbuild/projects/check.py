@@ -113,9 +113,10 @@ class CheckedUnit:
 
 
 def budgeted(project: Project, models: Sequence[str], boards: Sequence[str]) -> list[Unit]:
-    """As `units`; raises NoBudgets if none of them has one."""
+    """As `units`; raises NoBudgets if none of them has one, or a model with needs."""
     selected = units(project, models, boards)
-    if all(unit.budget is None for unit in selected):
+    limited = (unit.budget or project.checked(unit.model).needs.options for unit in selected)
+    if not any(limited):
         first = selected[0]
         raise NoBudgets(file=project.file, model=first.model, board=first.board)
     return selected

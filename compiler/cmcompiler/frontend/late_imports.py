@@ -6,7 +6,6 @@ Importing this module does not import torch.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -22,14 +21,9 @@ _DECOMPOSITIONS = "torch._inductor.fx_passes.post_grad"
 _FUNCTIONALIZED = {"auto_functionalized", "auto_functionalized_v2", "control_deps"}
 """What it replaces, and what may have some in its subgraphs."""
 
-_DISTRIBUTED = "torch.distributed.fsdp"
-"""Dynamo knows parameters that are divided among devices."""
-
-_COMPILER = "torch._inductor.compile_fx"
-"""What torch.compile loads, as a decorator does; it needs operators that _DISTRIBUTED registers."""
-
 _LATE = (
-    _DISTRIBUTED,
+    # Dynamo knows parameters that are divided among devices.
+    "torch.distributed.fsdp",
     _DECOMPOSITIONS,
     # ExecuTorch's Arm backend has operators in block-scaled formats; these are their kernels.
     "torchao.prototype.mx_formats.kernels",
@@ -48,13 +42,9 @@ class _Finder(MetaPathFinder, Loader):
 
     def __init__(self) -> None:
         self._asked: list[str] = []
-        self._late: tuple[str, ...] = _LATE
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
-        if fullname == _COMPILER:
-            self._late = tuple(late for late in self._late if late != _DISTRIBUTED)
-            self._import([name for name in self._asked if _is_below(name, _DISTRIBUTED)])
-        if not any(_is_below(fullname, late) for late in self._late):
+        if not any(_is_below(fullname, late) for late in _LATE):
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -71,14 +61,10 @@ class _Finder(MetaPathFinder, Loader):
         """
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-            self._import(self._asked)
-
-    @staticmethod
-    def _import(names: Sequence[str]) -> None:
-        for name in names:
-            sys.modules.pop(name, None)
-        for name in names:
-            import_module(name)
+            for name in self._asked:
+                sys.modules.pop(name, None)
+            for name in self._asked:
+                import_module(name)
 
 
 class _StandIn(ModuleType):

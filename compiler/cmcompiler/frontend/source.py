@@ -117,13 +117,10 @@ class PythonFile:
             default = torch.get_default_dtype()
             lines = ModuleLines()
             try:
-                with lines.watching():
+                with lines.watching(), _uncompiled():
                     made = self._make()
             finally:
                 torch.set_default_dtype(default)
-            if "torch._dynamo" in sys.modules:
-                # Functions that the file decorates with torch.compile need no C++ compiler here.
-                torch.compiler.set_stance("force_eager")
             user = UserModel.of(made, f"{self.path}:{self.name}", lines)
         return user.model(_weigh(user, weights, f"from {self.path.name}"), seed)
 
@@ -243,6 +240,23 @@ def _fixed(program: ExportedProgram) -> Iterator[str]:
         if dynamic:
             fixed = ", ".join(f"dimension {i} is {example.shape[i]}" for i in dynamic)
             yield f"input {node.name} had dynamic sizes, now those of the example: {fixed}"
+
+
+@contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Leaves functions as they are that a file gives to torch.compile, as a decorator or not: an
+    export reads what is written, and nothing here needs a C++ compiler.
+    """
+    import torch
+
+    def left(function: Any = None, **_: Any) -> Any:
+        return left if function is None else function
+
+    torch.compile, compile = left, torch.compile  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        torch.compile = compile
 
 
 def _weigh(user: UserModel, file: Path | None, detail: str) -> Weights:

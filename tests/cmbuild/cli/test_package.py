@@ -113,7 +113,8 @@ def test_only_what_the_model_needs_is_in_the_package(cmbuild: Commands) -> None:
             *("scalar_gemm_s8_w16", "scalar_gemv_s8_w16", "scalar_add_rows_s8", "scalar_clamp_s8"),
             *("scalar_gemm_s16", "scalar_gemm_s16_long", "scalar_gemv_s8_long"),
             "scalar_pack_rows_s16",
-            *("scalar_gemm_s8_w4", "scalar_gemv_s8_w4"),
+            *("scalar_gemm_s8_w4", "scalar_gemv_s8_w4", "scalar_gemm_s8_g4", "scalar_gemv_s8_g4"),
+            *("scalar_gemm_s16_w4", "scalar_gemm_s16_long_w4"),
         )
     }
     assert {path.name for path in folder.glob("*.[chS]")} == {

@@ -198,7 +198,7 @@ def test_types_of_weights_are_compared_by_cycles() -> None:
 def test_a_stand_in_is_told_with_every_number() -> None:
     caveat = "M85 image on an M55 model"
     cell = replace(GOOD, board="corstone320", target="cortex-m85", caveat=caveat)
-    assert f"mind corstone320: {caveat}" in " ".join(BenchReport([cell]).screen().plain.split())
+    assert f"note corstone320: {caveat}" in " ".join(BenchReport([cell]).screen().plain.split())
     assert f"| mv2 | corstone320 ({caveat}) | mve |" in to_markdown([cell], "")
     assert next(csv.DictReader(io.StringIO(to_csv([cell]))))["caveat"] == caveat
     assert BenchReport([cell]).document(()).cells[0].caveat == caveat

@@ -277,7 +277,7 @@ def test_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -> No
     runtime.check(*examples)
 
 
-def _most_scratch(call: KernelCall, _: int) -> list[Scratch]:
+def _most_scratch(call: KernelCall, _: int = 0) -> list[Scratch]:
     """Each piece of scratch of a call, as large as it is of use."""
     return call_scratch(call, ARENA_LIMIT)
 
