@@ -28,24 +28,21 @@ _LOADED = ("code", "constants")  # sections with content in an image's file
 _LINKER_WORDS = ("l", "len", "o", "org")  # other names of LENGTH and ORIGIN in MEMORY
 
 
-def parse_size(text: str) -> int:
-    """`512K` in bytes.
+def parse_size(text: str | int) -> int:
+    """`512K` in bytes; numbers unchanged.
 
     Raises:
         ValueError: the text is not a size.
     """
+    if not isinstance(text, str):
+        return text
     match = re.fullmatch(r"(\d{1,15})([KMG]?)", text)
     if match is None:
         raise ValueError(f'{text!r} is not a size like 4096, "512K" or "8M"')
     return int(match[1]) * _UNITS[match[2]]
 
 
-def _size(value: object) -> object:
-    """`512K` in bytes; numbers unchanged."""
-    return parse_size(value) if isinstance(value, str) else value
-
-
-Size = Annotated[int, BeforeValidator(_size), Field(gt=0, le=_ADDRESSES)]
+Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0, le=_ADDRESSES)]
 Address = Annotated[int, Field(ge=0, lt=_ADDRESSES)]
 
 
