@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import pytest
 from harness.commands import NETWORK, PROGRAMS, Commands
 
 MODELS = f"{NETWORK},{PROGRAMS / 'two_inputs.pte'}"
@@ -97,6 +98,7 @@ def test_a_wrong_result_fails_its_cell(cmbuild: Commands, tmp_path: Path) -> Non
     assert "QEMU mps3-an547" in bad["failure"]
 
 
+@pytest.mark.long
 def test_toolchains_side_by_side(cmbuild: Commands) -> None:
     """On the board where an M55 stands for the M85, which every number says."""
     words = ("bench", "--models", NETWORK, "--boards", "corstone320", "--toolchain", "gcc,clang")

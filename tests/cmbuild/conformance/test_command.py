@@ -121,6 +121,7 @@ def test_requests_that_make_no_sense(cmbuild: Commands, words: tuple[str, ...], 
     assert result.stderr.startswith(error)
 
 
+@pytest.mark.long
 def test_no_test_that_matches(cmbuild: Commands) -> None:
     suite = cmbuild.folder / "suite"
     shutil.copytree(FOLDER, suite)
@@ -151,7 +152,7 @@ def test_missing_packages_are_named(
     assert "[conformance]" in error
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.long)])
 def test_interrupted_run_leaves_no_simulator_behind(cmbuild: Commands, jobs: str) -> None:
     note = cmbuild.folder / "pid"
     qemu = cmbuild.folder / "bin" / "qemu-system-arm"

@@ -56,6 +56,7 @@ def test_the_cheapest_mix_that_keeps_the_decibels(project: Commands) -> None:
     assert dict(record["precision"]) == mix["precision"]
 
 
+@pytest.mark.long
 def test_several_needs_at_once(project: Commands) -> None:
     words = ("build", "net.py:make", "--board", "native", "--json")
     plain = json.loads(project(*words, "--snr", "10").stdout)
