@@ -131,8 +131,8 @@ class _Trial:
         with _told(own), torch.random.fork_rng(devices=[]), torch.no_grad():
             outputs = (own(*given),)
         # Watching imports torch's compiler, a second; and some libraries fail when watched.
-        with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
-            if outputs:
+        if outputs:
+            with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
                 own(*(x.detach().clone() for x in inputs))
         written = tuple(x._version > v for x, v in zip(given, before, strict=True))
         return cls(watch.types, written, outputs)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from harness.rewriting import rewritten, targets
-from torch import Tensor, nn
+from harness.rewriting import Function, rewritten, targets
+from torch import Tensor
 
 X = torch.rand(2, 3, 4, 5, generator=torch.Generator().manual_seed(1)) * 0.8 + 0.1
 
@@ -30,19 +30,10 @@ CASES: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
 }
 
 
-class Computing(nn.Module):
-    def __init__(self, compute: Callable[[Tensor], Tensor]) -> None:
-        super().__init__()
-        self.compute = compute
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.compute(x)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_named_as_rules_are(name: str) -> None:
     compute, expected = CASES[name]
-    assert _names(rewritten(Computing(compute), X)) == expected
+    assert _names(rewritten(Function(compute), X)) == expected
 
 
 def _names(graph: torch.fx.GraphModule) -> str:

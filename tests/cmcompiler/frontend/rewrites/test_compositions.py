@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from harness.rewriting import rewritten, targets
+from harness.rewriting import Function, rewritten, targets
 from torch import Tensor, nn
 
 X = torch.rand(2, 3, 4, 5, generator=torch.Generator().manual_seed(1)) * 0.8 + 0.1
@@ -35,19 +35,10 @@ CASES: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class Computing(nn.Module):
-    def __init__(self, compute: Callable[[Tensor], Tensor]) -> None:
-        super().__init__()
-        self.compute = compute
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.compute(x)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_parts_have_rules(name: str) -> None:
     # rewritten() compares the results.
-    assert set(_names(rewritten(Computing(CASES[name]), X))) <= {
+    assert set(_names(rewritten(Function(CASES[name]), X))) <= {
         *(
             "cat",
             "flip",

@@ -6,22 +6,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from harness.rewriting import rewritten, targets
+from harness.rewriting import Function, rewritten, targets
 from torch import Tensor, nn
 from torch.nn import functional
 
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
 
 IMAGE = torch.randn(2, 8, 3, 4, generator=torch.Generator().manual_seed(1))
-
-
-class Computing(nn.Module):
-    def __init__(self, compute: Callable[[Tensor], Tensor]) -> None:
-        super().__init__()
-        self.compute = compute
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.compute(x)
 
 
 SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
@@ -103,7 +94,7 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
 @pytest.mark.parametrize("name", SPELLED)
 def test_spelled(name: str) -> None:
     compute, expected = SPELLED[name]
-    found = targets(rewritten(Computing(compute), IMAGE, by=spell_combinations))
+    found = targets(rewritten(Function(compute), IMAGE, by=spell_combinations))
     assert [each.split(".")[1] for each in found] == expected.split()
 
 
@@ -116,7 +107,7 @@ def test_spelled(name: str) -> None:
     ],
 )
 def test_ranks_are_places_of_sorted_elements(compute: Callable[[Tensor], Tensor]) -> None:
-    found = targets(rewritten(Computing(compute), IMAGE, by=spell_combinations))
+    found = targets(rewritten(Function(compute), IMAGE, by=spell_combinations))
     assert "aten.sort.stable" in found
 
 
@@ -154,7 +145,7 @@ KEPT: dict[str, Callable[[Tensor], Tensor]] = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_kept(name: str) -> None:
-    found = targets(rewritten(Computing(KEPT[name]), IMAGE, by=spell_combinations))
+    found = targets(rewritten(Function(KEPT[name]), IMAGE, by=spell_combinations))
     assert name in [each.split(".")[1] for each in found]
 
 
