@@ -281,7 +281,7 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only-record",
         action="store_true",
-        help="all costs stay; runs of --programs are recorded again, and errors stated anew",
+        help="all costs stay; runs of --programs are recorded again, and errors computed from them",
     )
     parser.add_argument(
         "--boards",

@@ -56,7 +56,7 @@ _TOGETHER = 16
 
 @dataclass(frozen=True)
 class Comparison:
-    """What needs choose for a network, and the best of all mixes.
+    """The mix that needs choose for a network, beside the best of all mixes.
 
     Attributes:
         layers: that have a choice.

@@ -64,17 +64,17 @@ class VerbSession(Session):
         self.results += results
 
     def settled(self, request: BuildRequest) -> BuildRequest:
-        """A request with the precision that its needs choose; raises as there."""
+        """A request with the precision that its needs choose; raises as `settling.settled`."""
         return self._showing(lambda: settled(request, self.pipeline, self.make))
 
     def settled_package(self, request: PackageRequest) -> PackageRequest:
-        """The same of a package."""
+        """A package's request with the precision that its needs choose."""
         return self._showing(lambda: settled_package(request, self.pipeline, self.make))
 
     def settled_source(
         self, source: ModelChoice, place: str, build_dir: Path, *, isa: str | None = None
     ) -> ModelChoice:
-        """The same of a model that is not built, for a board or a core."""
+        """A model that is not built, with the precision its needs choose for a board or core."""
         return self._showing(
             lambda: settled_source(
                 source, place, self.pipeline, self.make, build_dir=build_dir, isa=isa

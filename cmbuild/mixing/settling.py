@@ -41,7 +41,7 @@ def settled_source(
     build_dir: Path,
     isa: str | None = None,
 ) -> ModelChoice:
-    """The same for a model that is not built.
+    """A model that is not built, with the precision that its needs choose; raises as `settled`.
 
     Args:
         place: a board, or a core.
@@ -57,7 +57,9 @@ def settled_source(
 def settled_package(
     request: PackageRequest, pipeline: Pipeline, perform: Perform
 ) -> PackageRequest:
-    """The same for a package, on its board or one with its core; raises as `settled`."""
+    """A package's request with the precision that its needs choose, on its board or one with its
+    core; raises as `settled`.
+    """
     if not pipeline.chosen(request.source).needs.options:
         return request
     place = BoardChoice(board=request.board or board_like(request.target), isa=request.isa)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvidence:
-    """What the result of a run is made of.
+    """Stages and measurements that the result of a run is made of.
 
     Attributes:
         measured, labelled: references for the samples that the float model was run on, and for the

@@ -95,7 +95,7 @@ class WideResult:
 
 @dataclass(frozen=True, slots=True)
 class CurvePointResult:
-    """What a model needs of a board if its arena has to fit a budget.
+    """The memory that a model needs on a board if its arena has to fit a budget.
 
     Attributes:
         ram_budget: bytes of arena, for `--ram-budget`.

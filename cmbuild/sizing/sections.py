@@ -1,4 +1,4 @@
-"""What a linker would take of a library, from a table of what each function adds to an image."""
+"""The bytes that a linker would take of a library, from a table of what each function adds."""
 
 from __future__ import annotations
 

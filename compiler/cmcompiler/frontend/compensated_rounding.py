@@ -20,11 +20,11 @@ from cmcompiler.frontend.narrow_observers import (
     GroupedPerChannelObserver,
     NarrowWeights,
     factors_of,
+    held_in_steps,
 )
 from cmcompiler.frontend.rewrites.channels import CONVOLUTIONS
 from cmcompiler.frontend.rewrites.editing import constant, named_arguments
 from cmcompiler.frontend.simulation import Results, Simulation
-from cmcompiler.ops.support.nibbles import LARGEST
 
 _DEEPEST = 2048
 """Columns of a layer: products of as many pairs of inputs take 32 MiB."""
@@ -183,7 +183,7 @@ def rounded_rows(observer: NarrowWeights, rows: Tensor, products: Tensor) -> Ten
             group = slice(column, column + observer.size)
             chosen, _ = factors_of(left[:, group], unit, observer.size, power[group])
             steps = unit * chosen[:, 0]
-        held = (left[:, column] / steps).round().clamp(-LARGEST, LARGEST) * steps
+        held = held_in_steps(left[:, column], steps)
         made[:, column] = held
         lost = (left[:, column] - held) / shares[column, column]
         left[:, column + 1 :] -= lost[:, None] * shares[column, column + 1 :]

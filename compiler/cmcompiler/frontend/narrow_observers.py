@@ -66,7 +66,7 @@ class NarrowWeights(PerChannelMinMaxObserver):  # type: ignore[misc]
         """Weights that four bits hold; gradients pass."""
         rows = self.rows(weights.detach())
         steps = self.steps(rows)
-        held = (rows / steps).round().clamp(-LARGEST, LARGEST) * steps
+        held = held_in_steps(rows, steps)
         return weights + (self.shaped(held, weights) - weights.detach())
 
     @abstractmethod
@@ -134,7 +134,7 @@ def least_changed(x: Tensor, most: Tensor) -> Tensor:
     best, largest = torch.full_like(most, torch.inf), most
     for share in CLIPPED:
         step = (share * most / LARGEST).clamp(min=LEAST_STEP)[:, None]
-        error = ((x / step).round().clamp(-LARGEST, LARGEST) * step - x).square().sum(1)
+        error = (held_in_steps(x, step) - x).square().sum(1)
         largest = torch.where(error < best, share * most, largest)
         best = torch.minimum(best, error)
     return largest
@@ -145,7 +145,12 @@ def rounded_to_nibbles(weight: Tensor, axis: int) -> Tensor:
     rows = weight.detach().movedim(axis, 0).flatten(1)
     step = (least_changed(rows, rows.abs().amax(1)) / LARGEST).clamp(min=LEAST_STEP)
     steps = step.reshape([-1 if place == axis else 1 for place in range(weight.ndim)])
-    return (weight / steps).round().clamp(-LARGEST, LARGEST) * steps
+    return held_in_steps(weight, steps)
+
+
+def held_in_steps(weights: Tensor, steps: Tensor) -> Tensor:
+    """The multiples of a step that four bits hold, nearest to each weight."""
+    return (weights / steps).round().clamp(-LARGEST, LARGEST) * steps
 
 
 def is_large(rows: Tensor) -> bool:
