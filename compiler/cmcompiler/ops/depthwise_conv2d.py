@@ -257,7 +257,7 @@ class DepthwiseConv2d(Convolution):
         if MOST_PARTED * len(odd) > len(filters.bias) or not ordinary.suits_saturation:
             return ()
         scheme = choose(ordinary, self.window, image[2], self.output_shape, isa)
-        again = depthwise_shared.of_some_channels(filters, odd, self.window, self.output_shape)
+        again = depthwise_shared.of_some_channels(filters, odd, self.window, self.output_shape, isa)
         if scheme is None or again is None:
             return ()
         if scheme.microkernel is ANY and isa is not Isa.SCALAR:

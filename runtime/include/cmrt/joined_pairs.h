@@ -7,10 +7,12 @@
 #include "cmrt/elementwise.h"
 #include "cmrt/nest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-/* Elements at once: several of the longest runs that the host joins, as elementwise.py says. */
-enum { CM_JOINED_ELEMENTS = 512 };
+/* Elements that are written out at once, of both operands: several of the longest runs that the host joins,
+   as elementwise.py says. */
+enum { CM_JOINED_ELEMENTS = 1024 };
 
 #define CM_PAIR_OPERANDS(op)                                                                                 \
     {(op)->lhs, (op)->rhs, (op)->output, (op)->levels, (op)->depth, (op)->count, (op)->rhs_step}
@@ -23,8 +25,13 @@ typedef void cm_pair_microkernel(const void *parameters, const int8_t *lhs, cons
 struct cm_joined_operand {
     const int8_t *source;
     int32_t turn, step; /* elements from one turn, or element, to the next */
-    int8_t written[CM_JOINED_ELEMENTS];
+    int8_t *written;
 };
+
+static inline bool cm_is_repeated(const struct cm_joined_operand *operand)
+{
+    return operand->turn == 0 || operand->step == 0;
+}
 
 /* end: elements of the turns that are computed at once. */
 static inline void cm_join_start(struct cm_joined_operand *operand, const int8_t *source, int32_t count,
@@ -55,12 +62,17 @@ static inline void cm_joined_pairs(const struct cm_context *context, const struc
 {
     const int8_t *lhs = cm_read(context, op->lhs), *rhs = cm_read(context, op->rhs);
     int8_t *output = cm_write(context, op->output);
-    const int32_t count = op->count, most = CM_JOINED_ELEMENTS / count;
     struct cm_nest nest;
     cm_nest_start(&nest, context, op->levels, op->depth - 1);
     const struct cm_level *level = &nest.levels[op->depth - 1];
     struct cm_joined_operand left = {.turn = level->step[0], .step = 1};
     struct cm_joined_operand right = {.turn = level->step[1], .step = op->rhs_step};
+    int8_t written[CM_JOINED_ELEMENTS];
+    const bool both = cm_is_repeated(&left) && cm_is_repeated(&right);
+    const int32_t count = op->count, room = both ? CM_JOINED_ELEMENTS / 2 : CM_JOINED_ELEMENTS;
+    const int32_t most = room / count;
+    left.written = written;
+    right.written = written + CM_JOINED_ELEMENTS - room;
     const int32_t end = count * (level->count < most ? level->count : most);
     do {
         int8_t *out = output + nest.offset[2];

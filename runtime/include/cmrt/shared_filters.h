@@ -21,29 +21,16 @@ struct cm_pixel {
     int8_t *out;
     const int8_t *end; /* of packed weights */
     const int8_t *packed;
+    int32_t first; /* offset of the pixel from the taps */
 };
-
-/* The taps of output column x, from those of the column before. */
-static inline void cm_next_taps(const struct cm_depthwise *d, const int32_t *rows, int32_t x,
-                                const int8_t *padding, const int8_t **taps, int32_t area)
-{
-    const int32_t left = x * d->stride_width - d->pad_left;
-    const int32_t reach = (d->kernel_width - 1) * d->dilation_width,
-                  step = d->stride_width * d->input_channels;
-    if (x == 0 || left < d->stride_width || left + reach >= d->input_width) {
-        cm_find_taps(d, rows, left, padding, taps);
-        return;
-    }
-    for (int32_t i = 0; i < area; ++i)
-        if (taps[i] != padding)
-            taps[i] += step;
-}
 
 static inline __attribute__((always_inline)) void
 cm_convolve_pixels(const struct cm_depthwise *d,
                    void (*convolve)(const struct cm_output *output, const struct cm_pixel *pixel))
 {
     const int32_t area = d->kernel_height * d->kernel_width, slots = (area + 1) & ~1;
+    const int32_t reach = (d->kernel_width - 1) * d->dilation_width,
+                  step = d->stride_width * d->input_channels;
     const int8_t **taps = d->workspace;
     int8_t *padding = (int8_t *)(taps + slots);
     int32_t pairs = 0; /* of the filters of a channel */
@@ -57,12 +44,21 @@ cm_convolve_pixels(const struct cm_depthwise *d,
         .end = (const int8_t *)d->weights + pairs * d->input_channels * bytes,
     };
     memset(padding, d->input_zero_point, (size_t)d->input_channels);
-    taps[slots - 1] = padding; /* times 0, of an odd number of taps */
     for (int32_t r = 0; r < d->band; ++r) {
+        const int32_t *rows = d->input_rows + r * d->stride_height;
+        /* The last columns whose windows lie inside; none if rows do not. */
+        const int32_t end = cm_are_rows_inside(d, rows) ? d->input_width - reach : 0;
         pixel.out = d->out + d->out_rows[r];
-        for (int32_t x = 0; x < d->out_width; ++x, pixel.out += d->channels) {
-            cm_next_taps(d, d->input_rows + r * d->stride_height, x, padding, taps, area);
+        for (int32_t x = 0, left = -d->pad_left; x < d->out_width; ++x, left += d->stride_width) {
+            pixel.first += step;
+            if (left < d->stride_width || left >= end) {
+                cm_find_taps(d, rows, left, padding, taps);
+                pixel.first = 0;
+                if (area % 2 != 0)
+                    taps[area] = *taps; /* times 0 */
+            }
             convolve(&d->output, &pixel);
+            pixel.out += d->channels;
         }
     }
 }

@@ -29,6 +29,15 @@ static inline void cm_find_taps(const struct cm_depthwise *d, const int32_t *row
     }
 }
 
+/* Whether none of a window's rows is outside the image. */
+static inline bool cm_are_rows_inside(const struct cm_depthwise *d, const int32_t *rows)
+{
+    for (int32_t ky = 0; ky < d->kernel_height; ++ky)
+        if (rows[ky * d->dilation_height] == CM_NO_ROW)
+            return false;
+    return true;
+}
+
 /* The input columns that windows of `kernel` columns cover for output columns [x0, x0 + width): the first of
    them, and how many lie before, inside and after the image. */
 struct cm_columns {

@@ -24,7 +24,7 @@ static inline int8_t rescale(const struct cm_output *output, int32_t sum, const 
 static void convolve_pixel(const struct cm_output *output, const struct cm_pixel *pixel)
 {
     int8_t *out = pixel->out;
-    int32_t channel = 0;
+    int32_t channel = pixel->first;
     for (const int8_t *packed = pixel->packed; packed != pixel->end;) {
         const int32_t *weights = (const int32_t *)(const void *)packed, *end;
         const int8_t *const *taps = pixel->taps;

@@ -1,27 +1,35 @@
 /* Depthwise convolution of some channels in plain C.
 
    Packed weights are a number of channels and these; then of each, twice, bias, left shift, multiplier,
-   whether halves are rounded away from zero, shift to the right; then eight weights, twice, in turn. */
+   whether halves are rounded away from zero, shift to the right; then its weights, up to a multiple of eight,
+   twice. */
 #include "cmrt/isa.h"
+
+#include <stdbool.h>
 
 struct scale {
     int32_t bias, left, multiplier, is_away, right;
 };
 
-static int32_t accumulate(const struct cm_depthwise *d, const int32_t *rows, int32_t left, int32_t channel,
-                          const int8_t *weights)
+/* The window from column `left` on. */
+static inline int32_t accumulate(const struct cm_depthwise *d, const int32_t *rows, int32_t left,
+                                 int32_t channel, const int8_t *weights)
 {
-    int32_t sum = 0, place = 0;
-    for (int32_t ky = 0; ky < d->kernel_height; ++ky) {
-        const int32_t row = rows[ky * d->dilation_height];
-        int32_t column = left;
-        for (int32_t kx = 0; kx < d->kernel_width; ++kx, column += d->dilation_width) {
+    const int32_t step = d->dilation_width * d->input_channels, kernel_width = d->kernel_width;
+    const bool is_inside = left >= 0 && left + (kernel_width - 1) * d->dilation_width < d->input_width;
+    int32_t sum = 0;
+    for (int32_t ky = d->kernel_height; ky > 0; --ky, rows += d->dilation_height) {
+        if (*rows != CM_NO_ROW && is_inside) {
+            const int8_t *tap = d->input + *rows + left * d->input_channels + channel;
+            for (int32_t kx = kernel_width; kx > 0; --kx, tap += step)
+                sum += *tap * *weights++;
+            continue;
+        }
+        for (int32_t kx = kernel_width, column = left; kx > 0; --kx, column += d->dilation_width) {
             int32_t value = d->input_zero_point;
-            if (row != CM_NO_ROW && column >= 0 && column < d->input_width)
-                value = d->input[row + column * d->input_channels + channel];
+            if (*rows != CM_NO_ROW && column >= 0 && column < d->input_width)
+                value = d->input[*rows + column * d->input_channels + channel];
             sum += value * *weights++;
-            if (++place % 8 == 0)
-                weights += 8;
         }
     }
     return sum;

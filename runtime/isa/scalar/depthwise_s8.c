@@ -4,7 +4,6 @@
 #include "cmrt/taps.h"
 #include "output.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* One channel: the weights of its taps follow, zeros up to a multiple of four bytes. */
@@ -77,14 +76,6 @@ static void convolve_pixel(const struct cm_depthwise *d, const int8_t *packed, c
     }
 }
 
-static bool are_rows_inside(const struct cm_depthwise *d, const int32_t *rows)
-{
-    for (int32_t ky = 0; ky < d->kernel_height; ++ky)
-        if (rows[ky * d->dilation_height] == CM_NO_ROW)
-            return false;
-    return true;
-}
-
 void cm_isa_depthwise_s8(const struct cm_depthwise *d)
 {
     int32_t area = d->kernel_height * d->kernel_width, slots = (area + 3) & ~3;
@@ -96,7 +87,7 @@ void cm_isa_depthwise_s8(const struct cm_depthwise *d)
         const int32_t *rows = d->input_rows + r * d->stride_height;
         int8_t *out = d->out + d->out_rows[r];
         /* The last columns whose windows lie inside; none if rows do not. */
-        int32_t end = are_rows_inside(d, rows) ? d->input_width - reach : 0, first = 0;
+        int32_t end = cm_are_rows_inside(d, rows) ? d->input_width - reach : 0, first = 0;
         for (int32_t x = 0, left = -d->pad_left; x < d->out_width; ++x, left += d->stride_width) {
             first += step;
             if (left < d->stride_width || left >= end) {

@@ -9,7 +9,7 @@
 #if defined(__thumb__) && !defined(__thumb2__) && !defined(CM_PORTABLE)
 void cm_scalar_convolve_shared(const struct cm_pixel *pixel, const struct limits *limits);
 /* clang-format off */
-/* r0 points to the taps, r1 is the channel, r2 points to the weights. The sums are r3 and r8; r12 is 2^15. */
+/* r0 points to the taps, r1 is the channel's offset from them, r2 points to the weights. The sums are r3 and r8; r12 is 2^15. */
 #define TWO_TAPS \
     "ldm r0!, {r4, r5}\n" \
     "ldrsb r4, [r4, r1]\n" \
@@ -32,13 +32,13 @@ __asm(CM_ASM_FUNCTION(cm_scalar_convolve_shared)
       "mov r3, r1\n"
       "mov r1, sp\n"
       "stm r1!, {r4-r7}\n"
-      "ldr r2, [r0]\n"
+      "ldm r0!, {r2, r7}\n"
       "ldm r3!, {r4-r6}\n"
       "mov r9, r4\n" "mov r10, r5\n" "mov r11, r6\n"
       "movs r1, #1\n"
       "lsls r1, r1, #15\n"
       "mov r12, r1\n"
-      "movs r1, #0\n"
+      "mov r1, r7\n"
       "1:\n"
       "ldm r2!, {r3, r4}\n"
       "mov r8, r4\n"
@@ -93,7 +93,7 @@ static void convolve_pixel(const struct cm_output *output, const struct cm_pixel
     }
 #endif
     int8_t *out = pixel->out;
-    int32_t channel = 0;
+    int32_t channel = pixel->first;
     for (const int8_t *packed = pixel->packed; packed != pixel->end;) {
         const uint32_t *weights = (const uint32_t *)(const void *)packed, *end;
         const int8_t *const *taps = pixel->taps;

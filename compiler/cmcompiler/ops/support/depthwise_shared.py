@@ -110,6 +110,7 @@ def of_some_channels(
     channels: npt.NDArray[np.int64],
     window: Window,
     output_shape: tuple[int, ...],
+    isa: Isa,
 ) -> Scheme | None:
     """The scheme for some channels of a layer with one filter each, for any rounding.
 
@@ -122,8 +123,9 @@ def of_some_channels(
     if space > MOST_SPACE or 8 * output_shape[3] >= OFFSETS:
         return None
     filled = -(-window.area // 8) * 8
+    lanes = 8 if CHANNELS.provider(isa) is Isa.MVE else filled
     packed = [
-        _by_lanes(TwoFilters(filters.select(np.array([c, c])), True, True), filled, 8)
+        _by_lanes(TwoFilters(filters.select(np.array([c, c])), True, True), filled, lanes)
         for c in channels
     ]
     weights = _int32([len(channels), *channels]) + b"".join(packed)
@@ -135,7 +137,8 @@ def _of_copies(
 ) -> Scheme | None:
     """With MVE, as one filter for each of copies of the channels, if that suits 3x3 windows.
 
-    Needs space for the copies of the rows that some windows cover, and their offsets.
+    Needs space for the copies of the rows that some windows cover, and their offsets. Whole rows
+    are computed at once if that takes little more.
     """
     plain = depthwise_schemes.choose(filters, window, image[2], output_shape, Isa.MVE)
     if plain is None or plain.microkernel is not FOR_3X3:
@@ -146,6 +149,9 @@ def _of_copies(
         return None
     clamp = filters.clamp_suffix(Isa.MVE)
     kernel = plain.kernel.removesuffix(clamp).removesuffix("_half_up")
+    if plain.bands == 1 and space + plain.portions * plain.workspace <= MOST_SPACE // 2:
+        chunk, workspace = plain.portions * plain.chunk, plain.portions * plain.workspace
+        plain = replace(plain, chunk=chunk, workspace=workspace, portions=1)
     return replace(plain, kernel=f"{kernel}_copies{clamp}", base=plain.base + space)
 
 
