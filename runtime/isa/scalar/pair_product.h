@@ -103,17 +103,24 @@ void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows
 #endif
 
 /* clang-format off */
+/* Where loads do not go on by themselves: back by r3 bytes, ahead by a turn. */
+#define BACK_BY_OFFSETS \
+    "subs r1, r1, r3\n" \
+    "subs r2, r2, r3\n"
+#define AHEAD_BY_OFFSETS \
+    "adds r1, #32\n" \
+    "adds r2, #32\n"
 /* Words are loaded into r0, and the end of the rows is in r3 at first. `both` and `upper` of each column are r8
    and r4, r9 and r5, r10 and r6, r11 and r7, the last two from PAIR_UPPER on. A turn has eight depths; if their number is no multiple of that, the
-   first turn begins within. half: half the bytes of code for a depth; store: stores the sums at r0. */
-#define PAIR_FUNCTION(name, depth, half, store) \
+   first turn begins within. back: by the depths that leaves out, r3 bytes of rows and of weights; ahead: by a turn.
+   half: half the bytes of code for a depth; store: stores the sums at r0. */
+#define PAIR_FUNCTION(name, depth, half, back, ahead, store) \
     CM_ASM_FUNCTION(name) \
     PAIR_ENTER \
     "subs r3, r1, r3\n" \
     "movs r4, #31\n" \
     "ands r3, r3, r4\n" \
-    "subs r1, r1, r3\n" \
-    "subs r2, r2, r3\n" \
+    back \
     "lsrs r3, r3, #1\n" \
     "movs r4, #" half "\n" \
     "muls r3, r4, r3\n" \
@@ -130,18 +137,18 @@ void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows
     depth("20", "20", "21", "22", "23") \
     depth("24", "24", "25", "26", "27") \
     depth("28", "28", "29", "30", "31") \
-    "adds r1, #32\n" \
-    "adds r2, #32\n" \
+    ahead \
     PAIR_AGAIN \
     store \
     PAIR_LEAVE \
     CM_ASM_END
 
-__asm(PAIR_FUNCTION(cm_scalar_multiply_rows, PAIR_DEPTH, PAIR_DEPTH_HALF,
+__asm(PAIR_FUNCTION(cm_scalar_multiply_rows, PAIR_DEPTH, PAIR_DEPTH_HALF, PAIR_BACK, PAIR_AHEAD,
       PAIR_UPPER
       PAIR_LOWER("r8", "r4") PAIR_LOWER("r9", "r5") PAIR_LOWER("r10", "r6") PAIR_LOWER("r11", "r7")
       "stm r0!, {r4-r7}\n"));
 __asm(PAIR_FUNCTION(cm_scalar_multiply_rows_by_two, PAIR_DEPTH_BY_TWO, PAIR_DEPTH_BY_TWO_HALF,
+      BACK_BY_OFFSETS, AHEAD_BY_OFFSETS,
       PAIR_LOWER("r8", "r4") PAIR_LOWER("r9", "r5")
       "adds r0, #8\n"
       "stm r0!, {r4-r5}\n"));

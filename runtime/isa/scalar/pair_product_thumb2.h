@@ -19,6 +19,8 @@
     "ldrb.w r3, [r2, #" offset3 "]\n" \
     PAIR_COLUMN("r11", "r7", "r3")
 #define PAIR_DEPTH_HALF "34"
+#define PAIR_BACK BACK_BY_OFFSETS
+#define PAIR_AHEAD AHEAD_BY_OFFSETS
 /* 36 bytes of code. */
 #define PAIR_DEPTH_BY_TWO(k, offset0, offset1, offset2, offset3) \
     "ldr.w r0, [r1, #" k "]\n" \

@@ -88,66 +88,78 @@ static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, i
     return (struct sums){{both0 - (upper0 << 16), both1 - (upper1 << 16), upper0, upper1}};
 }
 #else
-#define COLUMN(sum, w) \
-    "muls " w ", %[x], " w "\n" \
-    "add " sum ", " sum ", " w "\n"
 #if defined(__OPTIMIZE_SIZE__) && !defined(__clang__)
 /* At -Os gcc has no register for "h", which names the upper ones, but takes r12 and lr for "r"; so there are too
    few for words. */
-#define SUM "+r"
+#define COLUMN(sum, w) \
+    "muls " w ", %[x], " w "\n" \
+    "add " sum ", " sum ", " w "\n"
 #define DEPTH(k, offset0, offset1, offset2, offset3) \
     "ldrb %[x], [%[row], #" k "]\n" \
     "ldrb %[w], [%[weights], #" offset0 "]\n" COLUMN("%[sum0]", "%[w]") \
     "ldrb %[w], [%[weights], #" offset1 "]\n" COLUMN("%[sum1]", "%[w]") \
     "ldrb %[w], [%[weights], #" offset2 "]\n" COLUMN("%[sum2]", "%[w]") \
     "ldrb %[w], [%[weights], #" offset3 "]\n" COLUMN("%[sum3]", "%[w]")
-#define EIGHT_DEPTHS \
-    DEPTH("0", "0", "1", "2", "3") DEPTH("1", "4", "5", "6", "7") \
-    DEPTH("2", "8", "9", "10", "11") DEPTH("3", "12", "13", "14", "15") \
-    DEPTH("4", "16", "17", "18", "19") DEPTH("5", "20", "21", "22", "23") \
-    DEPTH("6", "24", "25", "26", "27") DEPTH("7", "28", "29", "30", "31") \
-    "adds %[weights], #32\n"
-#define TEMPORARIES uint32_t x, w
-#define TEMPORARY [x] "=&l"(x), [w] "=&l"(w)
-#else
-/* The weights of four columns are one word, because flash takes long for each read; bytes would take as many
-   cycles. */
-#define SUM "+h"
-#define DEPTH(k, four) \
-    "ldrb %[x], [%[row], #" k "]\n" \
-    "uxtb %[w], " four "\n" COLUMN("%[sum0]", "%[w]") \
-    "lsrs " four ", " four ", #8\n" "uxtb %[w], " four "\n" COLUMN("%[sum1]", "%[w]") \
-    "lsrs " four ", " four ", #8\n" "uxtb %[w], " four "\n" COLUMN("%[sum2]", "%[w]") \
-    "lsrs " four ", " four ", #8\n" COLUMN("%[sum3]", four)
-#define TWO_DEPTHS(k, next) \
-    "ldm %[weights]!, {%[four], %[after]}\n" DEPTH(k, "%[four]") DEPTH(next, "%[after]")
-#define EIGHT_DEPTHS TWO_DEPTHS("0", "1") TWO_DEPTHS("2", "3") TWO_DEPTHS("4", "5") TWO_DEPTHS("6", "7")
-/* LDM takes registers in ascending order. */
-#define TEMPORARIES \
-    uint32_t x, w; \
-    register uint32_t four __asm("r4"); \
-    register uint32_t after __asm("r5")
-#define TEMPORARY [x] "=&l"(x), [w] "=&l"(w), [four] "=&l"(four), [after] "=&l"(after)
-#endif
 
 static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
 {
-    uint32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+    uint32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0, x, w;
     const uint8_t *end = row + depth;
-    TEMPORARIES;
     if (depth > 0)
         __asm(".syntax unified\n"
               "1:\n"
-              EIGHT_DEPTHS
+              DEPTH("0", "0", "1", "2", "3") DEPTH("1", "4", "5", "6", "7")
+              DEPTH("2", "8", "9", "10", "11") DEPTH("3", "12", "13", "14", "15")
+              DEPTH("4", "16", "17", "18", "19") DEPTH("5", "20", "21", "22", "23")
+              DEPTH("6", "24", "25", "26", "27") DEPTH("7", "28", "29", "30", "31")
+              "adds %[weights], #32\n"
               "adds %[row], #8\n"
               "cmp %[row], %[end]\n"
               "bne 1b\n"
-              : [sum0] SUM(sum0), [sum1] SUM(sum1), [sum2] SUM(sum2), [sum3] SUM(sum3), TEMPORARY,
-                [row] "+l"(row), [weights] "+l"(weights)
+              : [sum0] "+r"(sum0), [sum1] "+r"(sum1), [sum2] "+r"(sum2), [sum3] "+r"(sum3), [x] "=&l"(x),
+                [w] "=&l"(w), [row] "+l"(row), [weights] "+l"(weights)
               : [end] "l"(end)
               : "cc", "memory");
     return (struct sums){{sum0, sum1, sum2, sum3}};
 }
+#else
+/* As with Thumb-2, but each upper half is shifted down for its sum: 31 cycles for eight products. The weights of
+   four columns are one word, because flash takes long for each read, too. */
+#define TWO_COLUMNS(both, upper, pair) \
+    "muls " pair ", %[x], " pair "\n" \
+    "add " both ", " both ", " pair "\n" \
+    "lsrs " pair ", " pair ", #16\n" \
+    "add " upper ", " upper ", " pair "\n"
+#define DEPTH(k, four) \
+    "ldrb %[x], [%[row], #" k "]\n" \
+    "movs %[w], " four "\n" \
+    "ands %[w], %[mask]\n" TWO_COLUMNS("%[both0]", "%[upper0]", "%[w]") \
+    "lsrs " four ", " four ", #8\n" \
+    "ands " four ", %[mask]\n" TWO_COLUMNS("%[both1]", "%[upper1]", four)
+#define TWO_DEPTHS(k, next) \
+    "ldm %[weights]!, {%[four], %[after]}\n" DEPTH(k, "%[four]") DEPTH(next, "%[after]")
+
+static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
+{
+    uint32_t both0 = 0, both1 = 0, upper0 = 0, upper1 = 0, x, w;
+    const uint8_t *end = row + depth;
+    /* LDM takes registers in ascending order. */
+    register uint32_t four __asm("r4"), after __asm("r5");
+    if (depth > 0)
+        __asm(".syntax unified\n"
+              "1:\n"
+              TWO_DEPTHS("0", "1") TWO_DEPTHS("2", "3") TWO_DEPTHS("4", "5") TWO_DEPTHS("6", "7")
+              "adds %[row], #8\n"
+              "cmp %[row], %[end]\n"
+              "bne 1b\n"
+              : [both0] "+h"(both0), [both1] "+h"(both1), [upper0] "+h"(upper0), [upper1] "+h"(upper1),
+                [x] "=&l"(x), [w] "=&l"(w), [four] "=&l"(four), [after] "=&l"(after), [row] "+l"(row),
+                [weights] "+l"(weights)
+              : [end] "h"(end), [mask] "l"(0x00ff00ff)
+              : "cc", "memory");
+    return (struct sums){{both0 - (upper0 << 16), both1 - (upper1 << 16), upper0, upper1}};
+}
+#endif
 #endif
 /* clang-format on */
 #else
