@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from cmcompiler.ops.support.elementwise import dense_loops
 from cmcompiler.ops.support.parameters import Rescale
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Range, Requantize
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.gathering import gathering
 
 Shape = tuple[int, ...]
 INT8 = np.dtype(np.int8)
@@ -275,6 +277,15 @@ class PrunableGraph:
             op = Linear(self._weights(count, depth), self._bias(count), scale, 1)
             features = self._emit(op, [features], (1, count))
         return features
+
+
+def with_all_gathered(graph: Graph) -> Graph:
+    """The graph with every copy of read channels, whether it is worth it or not."""
+    parts = [gathering(node) or (node,) for node in graph.nodes]
+    if not any(len(part) > 1 for part in parts):
+        return graph
+    nodes = tuple(node for part in parts for node in part)
+    return replace(graph, nodes=nodes, pruning=replace(graph.before, is_gathered=True))
 
 
 def _port(name: str, tensor: Tensor) -> Port:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.examples import Example
-from harness.prunable_graphs import PrunableGraph
+from harness.prunable_graphs import PrunableGraph, with_all_gathered
 from harness.runtime import Runtime
 
 from cmcompiler.importer.pruning import pruned
@@ -13,7 +13,7 @@ SEEDS = range(12)
 
 def test_kernels_compute_what_the_whole_graph_does(runtime: Runtime) -> None:
     made = [PrunableGraph(seed) for seed in SEEDS]
-    graphs = [pruned(each.made()) for each in made]
+    graphs = [with_all_gathered(pruned(each.made())) for each in made]
     assert all(graph.pruning is not None for graph in graphs)
     runtime.check(
         *(

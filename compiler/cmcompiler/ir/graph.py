@@ -137,10 +137,12 @@ class Pruning:
     Attributes:
         whole: the graph with all channels; it gives the same outputs.
         live: by name of a tensor of that graph, which of its channels are left.
+        is_gathered: convolutions read copies of some channels, without those of no weight.
     """
 
     whole: Graph
     live: Mapping[str, Mask]
+    is_gathered: bool = False
 
     def left(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The channels left of a tensor's array in the whole graph."""
@@ -154,7 +156,8 @@ class Pruning:
 
     def macs_of(self, node: Node) -> int:
         """A node's multiply-accumulates with all channels."""
-        before = self._macs.get(node.outputs[0].name) if self.live else None
+        is_same = not self.live and not self.is_gathered
+        before = None if is_same else self._macs.get(node.outputs[0].name)
         return node.op.macs if before is None else before
 
     @cached_property

@@ -55,8 +55,9 @@ def ram_curve(graph: Graph, isa: Isa, options: PlanOptions) -> RamCurve:
     points: list[CurvePoint] = []
     fastest = inf
     for budget, draft in sorted(_drafts(drafting, usual), key=lambda each: each[0]):
-        if draft.surcharge < fastest:
-            fastest = draft.surcharge
+        cost = drafting.cost(draft)
+        if cost < fastest:
+            fastest = cost
             points.append(CurvePoint(budget, plan_of(draft)))
     return RamCurve(usual, tuple(points[::-1]))
 

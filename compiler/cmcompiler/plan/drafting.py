@@ -15,6 +15,7 @@ from cmcompiler.plan.arena import aligned
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
 from cmcompiler.plan.drain import drain_rows
 from cmcompiler.plan.feed import feed_rows
+from cmcompiler.plan.gathering import gathered
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.timeline import peak, timeline
@@ -57,6 +58,8 @@ class Drafting:
         self._every = _widened(graph.whole) if options.wide else graph.whole
         self._isa, self._options = isa, options
         self._whole = Way(self._graph, isa, options.streams)
+        reading_less = gathered(graph)
+        self._gathered = None if reading_less is graph else Drafting(reading_less, isa, options)
 
     @cached_property
     def _room(self) -> float:
@@ -84,6 +87,28 @@ class Drafting:
             Unsupported: the arena needs 256 MiB or more; or no stream takes the rows of an input
                 that is to be fed.
         """
+        best = self._nearest(budget)
+        if self._gathered is None:
+            return best
+        return self._worthier(best, self._gathered.nearest(budget), budget)
+
+    def cost(self, draft: Draft) -> float:
+        """Instructions of one of these drafts more than those of the graph on whole tensors."""
+        if self._gathered is None or not draft.graph.before.is_gathered:
+            return draft.surcharge
+        return draft.surcharge + self._gathered._whole.whole.effort - self._whole.whole.effort
+
+    def _worthier(self, plain: Draft, other: Draft, budget: int | None) -> Draft:
+        """Of two drafts, one of whose graphs has copies."""
+        if budget is not None:
+            fitting = [each for each in (plain, other) if each.size + SLACK <= budget]
+            if len(fitting) == 2:
+                return min(fitting, key=self.cost)
+        elif isfinite(self._room):
+            return min(plain, other, key=_value)
+        return min(plain, other, key=lambda each: each.size)
+
+    def _nearest(self, budget: int | None) -> Draft:
         options = replace(self._options, budget=budget)
         room = self._room
         most = room + self._whole.whole.surcharge
