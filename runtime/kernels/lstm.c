@@ -64,6 +64,7 @@ static void clipped_step(const struct cm_context *context, const void *arguments
 /* Args:
      arguments: of `compute`. */
 static void run(const struct cm_context *context, const struct cm_lstm *op, const void *arguments,
+                cm_gate_function *multiply,
                 void (*compute)(const struct cm_context *, const void *, int32_t, const int16_t *, int8_t *))
 {
     const struct cm_recurrence *layer = &op->layer;
@@ -71,17 +72,23 @@ static void run(const struct cm_context *context, const struct cm_lstm *op, cons
     cm_load_state(context, op->cell, op->initial_cell, count);
     if (op->initial_hidden != CM_REF_NONE)
         cm_load_rows(context, layer, op->initial_hidden, &op->initial);
-    cm_recur(context, layer, (struct cm_gate_layout){4, 4, 0, 4}, compute, arguments);
+    cm_recur(context, layer, (struct cm_gate_layout){4, 4, 0, 4}, multiply, compute, arguments);
     cm_store_state(context, op->cell, op->final_cell, count);
 }
 
 void cm_lstm(const struct cm_context *context, const struct cm_call *call)
 {
-    run(context, call->arguments, call->arguments, step);
+    run(context, call->arguments, call->arguments, cm_isa_gemv_s16, step);
+}
+
+/* With weights of four bits. */
+void cm_lstm_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    run(context, call->arguments, call->arguments, cm_isa_gemv_s16_w4, step);
 }
 
 void cm_lstm_clipped(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_lstm_clipped *op = call->arguments;
-    run(context, &op->lstm, op, clipped_step);
+    run(context, &op->lstm, op, cm_isa_gemv_s16, clipped_step);
 }

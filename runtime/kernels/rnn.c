@@ -11,10 +11,20 @@ static void step(const struct cm_context *context, const void *arguments, int32_
     cm_isa_rnn_step_s8(gates, table, &op->narrowing, out, op->layer.units);
 }
 
-void cm_rnn(const struct cm_context *context, const struct cm_call *call)
+static void run(const struct cm_context *context, const struct cm_rnn *op, cm_gate_function *multiply)
 {
-    const struct cm_rnn *op = call->arguments;
     if (op->initial_hidden != CM_REF_NONE)
         cm_load_rows(context, &op->layer, op->initial_hidden, &op->initial);
-    cm_recur(context, &op->layer, (struct cm_gate_layout){1, 1, 0, 1}, step, op);
+    cm_recur(context, &op->layer, (struct cm_gate_layout){1, 1, 0, 1}, multiply, step, op);
+}
+
+void cm_rnn(const struct cm_context *context, const struct cm_call *call)
+{
+    run(context, call->arguments, cm_isa_gemv_s16);
+}
+
+/* With weights of four bits. */
+void cm_rnn_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    run(context, call->arguments, cm_isa_gemv_s16_w4);
 }

@@ -36,3 +36,14 @@ void cm_gru_s16_long(const struct cm_context *context, const struct cm_call *cal
 {
     run(context, call->arguments, cm_isa_gemm_s16_long);
 }
+
+/* With weights of four bits. */
+void cm_gru_s16_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    run(context, call->arguments, cm_isa_gemm_s16_w4);
+}
+
+void cm_gru_s16_long_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    run(context, call->arguments, cm_isa_gemm_s16_long_w4);
+}

@@ -40,3 +40,14 @@ void cm_lstm_s16_long(const struct cm_context *context, const struct cm_call *ca
 {
     run(context, call->arguments, cm_isa_gemm_s16_long);
 }
+
+/* With weights of four bits. */
+void cm_lstm_s16_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    run(context, call->arguments, cm_isa_gemm_s16_w4);
+}
+
+void cm_lstm_s16_long_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    run(context, call->arguments, cm_isa_gemm_s16_long_w4);
+}

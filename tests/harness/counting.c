@@ -375,6 +375,12 @@ void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, i
     counts.macs += (int64_t)weights->gates * weights->depth;
 }
 
+void cm_isa_gemv_s16_w4(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
+                        void *workspace)
+{
+    cm_isa_gemv_s16(weights, row, gates, workspace);
+}
+
 int32_t cm_isa_filter_s16(const int16_t *from, int16_t *to, const int16_t *weights, int32_t count,
                           int32_t sum)
 {

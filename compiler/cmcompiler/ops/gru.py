@@ -23,7 +23,6 @@ from cmcompiler.ops.support.gates import (
     sigmoid,
     tanh,
 )
-from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
     PackedLayer,
     Recurrence,
@@ -149,12 +148,14 @@ class Gru(Recurrence):
             "narrowing": self.narrowing,
         }
         if self.is_int16:
-            layer, filters = short_layer(self, inputs[0], outputs[0], isa)
-            short = ShortGruArguments(layer=layer, **states)
+            loop, filters = short_layer(self, inputs[0], outputs[0], isa)
+            short = ShortGruArguments(layer=loop, **states)
             kernel = f"gru{filters.suffix}"
             return [KernelCall.of(kernel, short, microkernel=filters.microkernel)]
-        arguments = GruArguments(layer=self.layer(inputs[0], outputs[0], isa), **states)
-        return [KernelCall.of("gru", arguments, microkernel=GEMV16)]
+        suffix, microkernel = self.family
+        layer = self.layer(inputs[0], outputs[0], isa, narrow=self.is_narrow)
+        arguments = GruArguments(layer=layer, **states)
+        return [KernelCall.of(f"gru{suffix}", arguments, microkernel=microkernel)]
 
 
 PARAMETERS = (

@@ -222,15 +222,17 @@ class Lstm(Recurrence):
             short = ShortLstmArguments(layer=layer, **states)
             kernel = f"lstm{filters.suffix}"
             return [KernelCall.of(kernel, short, microkernel=filters.microkernel)]
+        narrow = self.is_narrow and self.cell_limit is None
         arguments = LstmArguments(
-            layer=self.layer(inputs[0], outputs[0], isa),
+            layer=self.layer(inputs[0], outputs[0], isa, narrow=narrow),
             projection=self._packed_projection(isa),
             **states,
         )
         if self.cell_limit is not None:
             clipped = ClippedLstmArguments(arguments, self.cell_limit)
             return [KernelCall.of("lstm_clipped", clipped, microkernel=GEMV16, family="lstm")]
-        return [KernelCall.of("lstm", arguments, microkernel=GEMV16)]
+        suffix, microkernel = self.family
+        return [KernelCall.of(f"lstm{suffix}", arguments, microkernel=microkernel)]
 
     def _packed_projection(self, isa: Isa) -> PackedProjection:
         own = self.projection

@@ -14,7 +14,6 @@ from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.gates import Int16Array, Narrowing, packed_table, tanh
-from cmcompiler.ops.support.packing import GEMV16
 from cmcompiler.ops.support.recurrence import (
     NONE,
     PackedLayer,
@@ -94,13 +93,14 @@ class Rnn(Recurrence):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = RnnArguments(
-            layer=self.layer(inputs[0], outputs[0], isa),
+            layer=self.layer(inputs[0], outputs[0], isa, narrow=self.is_narrow),
             table=packed_table() if self.function == "tanh" else NONE,
             initial_hidden=optional(inputs, 1, self.slot),
             narrowing=self.narrowing,
             initial=self.initial,
         )
-        return [KernelCall.of("rnn", arguments, microkernel=GEMV16)]
+        suffix, microkernel = self.family
+        return [KernelCall.of(f"rnn{suffix}", arguments, microkernel=microkernel)]
 
 
 @program_op(

@@ -16,6 +16,9 @@ struct cm_gate_weights {
    of the size that packing.py says in gemv_workspace. */
 CM_MICROKERNEL void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
                                     void *workspace);
+/* The same with weights of four bits behind a struct cm_nibbles, or of eight bits if that says so. */
+CM_MICROKERNEL void cm_isa_gemv_s16_w4(const struct cm_gate_weights *weights, const int8_t *row,
+                                       int16_t *gates, void *workspace);
 
 /* Copies `count` numbers, from a place of their own or a higher address; returns `sum` plus their products
    with the weights, modulo 2^32. */

@@ -17,11 +17,16 @@ struct cm_gate_layout {
     int32_t hidden_count;
 };
 
+/* Adds the products of a row to gates. */
+typedef void cm_gate_function(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
+                              void *workspace);
+
 typedef void cm_recurrence_step(const struct cm_context *context, const void *op, int32_t batch,
                                 const int16_t *gates, int8_t *out);
 
 static inline void cm_recur(const struct cm_context *context, const struct cm_recurrence *r,
-                            struct cm_gate_layout layout, cm_recurrence_step *step, const void *op)
+                            struct cm_gate_layout layout, cm_gate_function *multiply,
+                            cm_recurrence_step *step, const void *op)
 {
     const int8_t *input = cm_read(context, r->input);
     int8_t *output = cm_write(context, r->output);
@@ -41,8 +46,8 @@ static inline void cm_recur(const struct cm_context *context, const struct cm_re
             int8_t *out = output + i * r->output_step + n * r->output_batch;
             const int8_t *before = i == 0 && blank != NULL ? blank : out - r->output_step;
             memset(gates, 0, (size_t)(layout.count * r->units) * sizeof *gates);
-            cm_isa_gemv_s16(&input_weights, input + i * r->input_step + n * r->input_batch, gates, workspace);
-            cm_isa_gemv_s16(&hidden_weights, before, gates + layout.hidden_first * r->units, workspace);
+            multiply(&input_weights, input + i * r->input_step + n * r->input_batch, gates, workspace);
+            multiply(&hidden_weights, before, gates + layout.hidden_first * r->units, workspace);
             step(context, op, n, gates, out);
         }
 }

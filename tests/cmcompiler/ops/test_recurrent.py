@@ -40,7 +40,13 @@ def products(draw: st.DrawFn, data: Numbers, gates: int, depth: int) -> GateProd
     rises = draw(st.sampled_from([8, 8, 5, 0]))
     shifts = tuple(min(shift + rises, 31) for shift in scale.shifts)
     bias = data.biases(gates)
-    return GateProduct(data.int8(gates, depth), bias, scale.multipliers, shifts)
+    return GateProduct(draw(weights(data, gates, depth)), bias, scale.multipliers, shifts)
+
+
+@st.composite
+def weights(draw: st.DrawFn, data: Numbers, gates: int, depth: int) -> Array:
+    """Of eight bits or of four."""
+    return data.int8(gates, depth) >> draw(st.sampled_from([0, 0, 4]))
 
 
 @st.composite
@@ -61,7 +67,7 @@ def short_products(draw: st.DrawFn, data: Numbers, gates: int, depth: int) -> Sh
         fine = generator.integers(-127 << 8, (127 << 8) + 1, (gates, depth)).astype(np.int16)
         lower = tuple(max(shift - 8, -31) for shift in rescale[1])
         return FineGateProduct.of(fine, bias << 8, rescale[0], lower)
-    return ShortGateProduct(data.int8(gates, depth), bias, *rescale)
+    return ShortGateProduct(draw(weights(data, gates, depth)), bias, *rescale)
 
 
 @st.composite

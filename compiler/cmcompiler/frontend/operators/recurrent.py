@@ -17,12 +17,14 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
+from cmcompiler.frontend.narrow_observers import holds_nibbles
 from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ops.gru import STATE_BITS
 from cmcompiler.ops.lstm import CELL_BITS
 from cmcompiler.ops.support.gates import GATE_BITS, UNIT_BITS
+from cmcompiler.ops.support.nibbles import LARGEST
 
 if TYPE_CHECKING:
     from torch.fx.node import Argument
@@ -372,7 +374,7 @@ def _products(
 def row_scales(
     weight: Tensor, bias: Tensor | None, source: float, factor: float, levels: int = LEVELS
 ) -> Tensor:
-    """A scale for each row of weights: see `pack_rows`.
+    """A scale for each row of weights: see `pack_rows`. What four bits hold is stored so.
 
     Args:
         source: scale of what is multiplied.
@@ -380,7 +382,8 @@ def row_scales(
     rows = weight.double()
     added = torch.zeros(len(rows)).double() if bias is None else bias.double()
     least = torch.full((len(rows),), LEAST_FACTOR / (source * factor)).double()
-    largest = rows.abs().amax(dim=1) / LEVELS
+    is_narrow = levels == LEVELS and holds_nibbles(rows)
+    largest = rows.abs().amax(dim=1) / (LARGEST if is_narrow else LEVELS)
     scales = torch.stack([largest, added.abs() / (source * LARGEST_BIAS), least]).amax(dim=0)
     return scales * (LEVELS / levels)
 

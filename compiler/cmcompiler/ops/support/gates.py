@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cmcompiler.ir.layout import Int32, Place, Struct
 from cmcompiler.ir.op import Packed
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support import packing
+from cmcompiler.ops.support import nibbles, packing
 from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.requantize import (
     Int8Array,
@@ -140,11 +140,21 @@ class GateProduct:
             shifts=tuple(self.shifts[i] for i in order),
         )
 
-    def packed(self, isa: Isa) -> PackedProduct:
+    @property
+    def bank(self) -> Filters:
+        """The gates' filters, of four bits if all weights fit."""
         requantize = Requantize(self.multipliers, self.shifts, 0, Range(-128, 127))
         filters = Filters.of(self.weights, self.bias, requantize, is_int8=False)
-        weights = Packed(packing.gemv16_weights(filters, isa))
-        return PackedProduct(weights, self.depth, filters.rounding)
+        return replace(filters, is_narrow=nibbles.suits(filters.weights))
+
+    def packed(self, isa: Isa, *, narrow: bool = False) -> PackedProduct:
+        """
+        Args:
+            narrow: for the microkernel that takes weights of four bits.
+        """
+        filters = self.bank
+        order = packing.narrow_gemv16_weights if narrow else packing.gemv16_weights
+        return PackedProduct(Packed(order(filters, isa)), self.depth, filters.rounding)
 
 
 @dataclass(frozen=True)

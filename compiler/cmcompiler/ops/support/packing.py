@@ -43,6 +43,7 @@ PACKED_ROWS = 4
 GEMV = Microkernel("gemv_s8", dsp=True, mve=True)
 GEMVS = (GEMV, WIDE_GEMV, NARROW_GEMV, GROUPED_GEMV)
 GEMV16 = Microkernel("gemv_s16", dsp=True, mve=True)
+NARROW_GEMV16 = Microkernel("gemv_s16_w4", dsp=True, mve=True)
 
 T = TypeVar("T")
 
@@ -200,7 +201,24 @@ def gemv16_weights(filters: Filters, isa: Isa) -> bytes:
     """For cm_isa_gemv_s16: filters are the gates, whose range and zero point are not used."""
     if GEMV16.provider(isa) is Isa.DSP:
         return gemv_dsp(filters, filters.rescale_dsp)
-    return gemv_weights(filters, isa)
+    return gemv_weights(replace(filters, is_narrow=False), isa)
+
+
+def narrow_gemv16_weights(filters: Filters, isa: Isa) -> bytes:
+    """For cm_isa_gemv_s16_w4, which takes weights of eight bits as well."""
+    blocks = gemv16_weights(filters, isa)
+    if not filters.is_narrow:
+        return nibbles.plain(blocks)
+    word, raised = (nibbles.WORD, 0) if GEMV16.provider(isa) is Isa.MVE else (4, 8)
+    return nibbles.packed(blocks, _gate_block(filters, isa), word=word, raised=raised)
+
+
+def _gate_block(filters: Filters, isa: Isa) -> NibbleBlock:
+    """How the blocks of `gemv16_weights` are made up."""
+    if isa is Isa.DSP:
+        channels, depth = filters.weights.shape
+        return NibbleBlock(channels, depth, 4, 4, before=16, after=48)
+    return _gemv_block(filters, isa)
 
 
 def gemm_rows(depth: int, isa: Isa) -> int:
@@ -259,6 +277,11 @@ def narrow_workspace(filters: Filters, isa: Isa) -> int:
     unpacks = filters.groups is not None or _unpacks_for_a_row(filters, isa)
     unpacked = _gemv_block(filters, isa).unpacked if unpacks else 0
     return unpacked + gemv_workspace(filters.weights.shape[1], isa)
+
+
+def narrow_gates_workspace(filters: Filters, isa: Isa) -> int:
+    """Bytes of workspace for unpacked weights of cm_isa_gemv_s16_w4."""
+    return _gate_block(filters, isa).unpacked if filters.is_narrow else 0
 
 
 def gemv_workspace(depth: int, isa: Isa) -> int:

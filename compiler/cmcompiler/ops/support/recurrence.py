@@ -19,7 +19,7 @@ from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
 from cmcompiler.ir.op import Address, Array, Op, Scratch, Tensors, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Work, filled, plain
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.convolution import check_depth
 from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, PackedProduct
@@ -244,19 +244,38 @@ class Recurrence(Op):
         )
         return first, result, sizes
 
-    def layer(self, sequence: Tensor, output: Tensor, isa: Isa) -> PackedLayer:
-        """What the kernel's loop over time takes."""
+    @property
+    def is_narrow(self) -> bool:
+        """Whether flash holds weights of four bits."""
+        return self.input_product.bank.is_narrow or self.hidden_product.bank.is_narrow
+
+    @property
+    def family(self) -> tuple[str, Microkernel]:
+        """The end of the kernel's name for int8 numbers, and its microkernel."""
+        return ("_w4", packing.NARROW_GEMV16) if self.is_narrow else ("", packing.GEMV16)
+
+    def layer(
+        self, sequence: Tensor, output: Tensor, isa: Isa, *, narrow: bool = False
+    ) -> PackedLayer:
+        """What the kernel's loop over time takes.
+
+        Args:
+            narrow: for kernels that take weights of four bits.
+        """
         first, result, sizes = self.loop(sequence, output)
         outputs = self.hidden_product.depth
         depth = max(self.input_product.depth, outputs, self.units)
+        banks = [each.bank for each in (self.input_product, self.hidden_product)]
+        unpacked = (packing.narrow_gates_workspace(bank, isa) for bank in banks)
+        room = max(unpacked) if narrow else 0
         return PackedLayer(
             input=first,
             output=result,
             gates=Scratch(2 * self.gates_per_unit * self.units),
-            workspace=Scratch(packing.gemv_workspace(depth, isa)),
+            workspace=Scratch(room + packing.gemv_workspace(depth, isa)),
             blank=NONE if self.walk.has_initial else Scratch(outputs),
-            input_product=self.input_product.packed(isa),
-            hidden_product=self.hidden_product.packed(isa),
+            input_product=self.input_product.packed(isa, narrow=narrow),
+            hidden_product=self.hidden_product.packed(isa, narrow=narrow),
             sizes=sizes,
             zero_point=self.zero_point,
         )

@@ -9,6 +9,7 @@ from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
 from cmcompiler.ir.op import Packed, Scratch
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
+from cmcompiler.ops.support import nibbles
 from cmcompiler.ops.support.packing16 import Filters16
 from cmcompiler.ops.support.recurrence import NONE, LoopSizes, Recurrence
 from cmcompiler.ops.support.short_gates import FineGateProduct, ShortGateProduct
@@ -52,13 +53,14 @@ def short_layer(
     products = [op.input_product, op.hidden_product]
     lows = [each.low if isinstance(each, FineGateProduct) else None for each in products]
     chosen = [each if isinstance(each, ShortGateProduct) else None for each in (*products, *lows)]
-    banks = [None if each is None else each.filters for each in chosen]
+    banks = [None if each is None else each.filters.narrowed for each in chosen]
     is_short = all(each.is_short for each in banks if each is not None)
     filters = [replace(each, is_short=is_short) for each in banks if each is not None]
+    is_narrow = any(each.is_narrow for each in filters)
     packed = [
         PackedShortProduct(NONE, 0)
         if each is None
-        else _packed(replace(each, is_short=is_short), isa)
+        else _packed(replace(each, is_short=is_short), isa, narrow=is_narrow)
         for each in banks
     ]
     first, result, sizes = op.loop(sequence, output)
@@ -75,8 +77,14 @@ def short_layer(
         low_hidden_product=packed[3],
         sizes=sizes,
     )
-    return layer, filters[0]
+    return layer, replace(filters[0], is_narrow=is_narrow)
 
 
-def _packed(filters: Filters16, isa: Isa) -> PackedShortProduct:
-    return PackedShortProduct(Packed(filters.packed(isa)), 2 * filters.weights.shape[1])
+def _packed(filters: Filters16, isa: Isa, *, narrow: bool) -> PackedShortProduct:
+    """
+    Args:
+        narrow: for the microkernel that takes weights of four bits.
+    """
+    packed = filters.packed(isa)
+    weights = nibbles.plain(packed) if narrow and not filters.is_narrow else packed
+    return PackedShortProduct(Packed(weights), 2 * filters.weights.shape[1])
