@@ -27,6 +27,10 @@ from cmcompiler.plan.whole import whole_calls
 FEW = 3
 """Sets of streams that are laid out where many budgets are compared."""
 
+TIGHTER = (0.0, 1 / 32, 1 / 12)
+"""Parts of a limit that sets of runs leave free for gaps of the layout: the next one where the set
+with the fewest instructions does not fit."""
+
 Calls = tuple[Sequence[KernelCall], Sequence[RowCall]]
 """Calls of a node that compute it as a whole, and row by row."""
 
@@ -113,10 +117,13 @@ class Way:
             limit: bytes.
         """
         fits = False
-        for graph in self._fitting.graphs(limit):
-            draft = self._with(graph).fastest(limit)
-            fits = fits or draft.size <= limit
-            yield draft
+        for part in TIGHTER:
+            graphs = self._fitting.graphs(limit - round(part * limit))
+            drafts = [self._with(graph).fastest(limit) for graph in graphs]
+            yield from drafts
+            fits = fits or any(draft.size <= limit for draft in drafts)
+            if drafts and drafts[0].size <= limit:
+                return
         if fits:
             return
         smallest_graph = self._fitting.smallest
@@ -143,6 +150,7 @@ class Way:
         return Fitting(
             selection,
             lambda graph: self._with(graph).search.least_peak,
+            lambda graph, limit: self._with(graph).search.fits(limit),
             lambda graph, limit: self._with(graph).search.cheapest(limit),
         )
 

@@ -22,13 +22,16 @@ class Fitting:
 
     Attributes:
         least: bytes that groups of a graph need at least.
+        fits: whether these are no more than a limit.
         cost: instructions, roughly, that they take more than whole tensors within a limit.
     """
 
     selection: RunSelection
     least: Callable[[Graph], int]
+    fits: Callable[[Graph, int], bool]
     cost: Callable[[Graph, int], float]
     _known: dict[Choices, int] = field(default_factory=dict, init=False)
+    _fitting: dict[tuple[Choices, int], bool] = field(default_factory=dict, init=False)
     _less: dict[Choices, Choices] = field(default_factory=dict, init=False)
 
     def graphs(self, limit: int) -> Iterator[Graph]:
@@ -40,7 +43,9 @@ class Fitting:
         every = []
         for most, sets in self.selection.sets.items():
             if most <= limit and (chosen := self._cheapest(sets, limit)) is not None:
-                every.append(self._with_cheaper(self._without_idle(chosen, limit), limit))
+                # Runs that others make room enough for may save those some instructions.
+                for runs in dict.fromkeys((self._without_idle(chosen, limit), chosen)):
+                    every.append(self._with_cheaper(runs, limit))
         costs: dict[Choices, float] = {}
         for chosen in sorted(dict.fromkeys(every), key=_own_cost):
             # Operators outside of runs add to their cost.
@@ -61,7 +66,7 @@ class Fitting:
         costly = (choice for choice in chosen if not self.selection.is_free(choice))
         for choice in sorted(costly, key=lambda choice: -choice.cost):
             fewer = tuple(other for other in chosen if other is not choice)
-            if self._size(fewer) <= limit:
+            if self._fits(fewer, limit):
                 chosen = fewer
         return chosen
 
@@ -74,7 +79,7 @@ class Fitting:
             while high - low > 1:
                 middle = (low + high) // 2
                 changed = tuple(others[middle] if each is choice else each for each in chosen)
-                if self.selection.is_possible(others[middle]) and self._size(changed) <= limit:
+                if self.selection.is_possible(others[middle]) and self._fits(changed, limit):
                     high, fitting = middle, changed
                 else:
                     low = middle
@@ -85,13 +90,13 @@ class Fitting:
         """The first that fits, as if all after it did; None if none does."""
         if not sets:
             return None
-        if self._size(sets[-1]) > limit:
+        if not self._fits(sets[-1], limit):
             lowered = self._lowered(sets[-1])
-            return lowered if self._size(lowered) <= limit else None
+            return lowered if self._fits(lowered, limit) else None
         low, high = -1, len(sets) - 1
         while high - low > 1:
             middle = (low + high) // 2
-            if self._size(sets[middle]) <= limit:
+            if self._fits(sets[middle], limit):
                 high = middle
             else:
                 low = middle
@@ -109,6 +114,14 @@ class Fitting:
             if self._size(fewer) <= self._size(chosen):
                 chosen = fewer
         return chosen
+
+    def _fits(self, chosen: Choices, limit: int) -> bool:
+        if chosen in self._known:
+            return self._known[chosen] <= limit
+        key = chosen, limit
+        if key not in self._fitting:
+            self._fitting[key] = self.fits(self.selection.graph(chosen), limit)
+        return self._fitting[key]
 
     def _size(self, chosen: Choices) -> int:
         if chosen not in self._known:

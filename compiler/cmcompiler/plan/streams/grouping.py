@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -62,6 +63,9 @@ class Grouping:
         self._drained = {i: node.inputs[0] for i, node in nodes if isinstance(node.op, Drain)}
         self._bounds: dict[tuple[int, int], int] = {}
         self._known: dict[tuple[int, int, tuple[int, ...], bool], Stream | None] = {}
+        self._held: dict[Tensor, list[int]] = {}
+        self._banded: dict[tuple[int, int, int], RowCall] = {}
+        self._scratch: dict[int, tuple[int, int]] = {}
 
     @property
     def ports(self) -> list[str]:
@@ -212,15 +216,24 @@ class Grouping:
 
     def _only_rows(self, tensor: Tensor, start: int, end: int) -> bool:
         """Whether it is read row by row wherever it is read, and under no other name."""
-        owner = self._storage[tensor].owner
-        return all(
-            each is tensor and any(tensor in call.reads for call in calls)
-            for node, calls in zip(
-                self._graph.nodes[start:end], self._row_calls[start:end], strict=True
-            )
-            for each in (*node.inputs, *node.outputs)
-            if self._storage[each].owner is owner
-        )
+        if tensor not in self._held:
+            users = self._users[self._storage[tensor].owner]
+            self._held[tensor] = [
+                index
+                for index, each in users
+                if each is not tensor
+                or not any(tensor in call.reads for call in self._row_calls[index])
+            ]
+        return not any(start <= index < end for index in self._held[tensor])
+
+    @cached_property
+    def _users(self) -> Mapping[Tensor, list[tuple[int, Tensor]]]:
+        """The nodes that read or write the memory of each tensor, and its name there."""
+        users: dict[Tensor, list[tuple[int, Tensor]]] = defaultdict(list)
+        for index, node in enumerate(self._graph.nodes):
+            for each in (*node.inputs, *node.outputs):
+                users[self._storage[each].owner].append((index, each))
+        return users
 
     def _make(self, start: int, end: int, bands: tuple[int, ...], upward: bool) -> Stream | None:
         inner, whole = self._inner(start, end)
@@ -230,11 +243,11 @@ class Grouping:
             return None
         if upward and any(map(self._is_run, range(start, end))):
             return None
-        banded = iter(
-            call.banded(band) for call, band in zip(self.calls(start, end), bands, strict=True)
-        )
-        nodes = range(start, end)
-        calls = {index: [next(banded) for _ in self._row_calls[index]] for index in nodes}
+        height, nodes = iter(bands), range(start, end)
+        calls = {
+            index: [self._with_band(index, part, next(height)) for part in range(len(own))]
+            for index, own in enumerate(self._row_calls[start:end], start)
+        }
         group = make_group(self._graph.nodes, nodes, calls, inner, upward)
         if group is None or not is_encodable(group):
             return None
@@ -253,9 +266,22 @@ class Grouping:
         size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole) - saved
         size += sum(aligned(count * row_bytes(ring)) for ring, count in rows.rings.items())
         size += aligned(PROGRESS_BYTES * group.step_count)
-        size += sum(kept_scratch(stage.call.call) for stage in group.stages)
-        size += max(_passing(stage.call) for stage in group.stages)
+        scratch = [self._scratch_of(stage.call) for stage in group.stages]
+        size += sum(kept for kept, _ in scratch) + max(passing for _, passing in scratch)
         return Stream(group, rows.rings, takeover, rows.turns, size)
+
+    def _with_band(self, index: int, part: int, band: int) -> RowCall:
+        """A row call of a node with so many rows at once: the same one each time."""
+        key = index, part, band
+        if key not in self._banded:
+            self._banded[key] = self._row_calls[index][part].banded(band)
+        return self._banded[key]
+
+    def _scratch_of(self, call: RowCall) -> tuple[int, int]:
+        """Bytes of scratch from turn to turn, and during one, of a call with some band."""
+        if id(call) not in self._scratch:
+            self._scratch[id(call)] = kept_scratch(call.call), _passing(call)
+        return self._scratch[id(call)]
 
 
 def _size(tensor: Tensor) -> int:

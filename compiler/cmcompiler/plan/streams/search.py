@@ -173,6 +173,25 @@ class Search:
                     peak[end] = min(peak[end], max(peak[start], stream.bytes))
         return peak[count]
 
+    def fits(self, limit: int) -> bool:
+        """Whether `least_peak` is at most so many bytes, in less time."""
+        if "least_peak" in self.__dict__:
+            return self.least_peak <= limit
+        count, whole = len(self._graph.nodes), self._grouping.whole
+        reached = [True] + [False] * count
+        for end in range(1, count + 1):
+            reached[end] = reached[end - 1] and whole[end - 1] <= limit
+            if reached[end]:
+                continue
+            starts = (start for start in self._grouping.starts(end, limit) if reached[start])
+            bounds = sorted((self._grouping.bound(start, end), start) for start in starts)
+            for start in (start for bound, start in bounds if bound <= limit):
+                stream = self._stream(start, end, LEAST)
+                if stream is not None and stream.bytes <= limit:
+                    reached[end] = True
+                    break
+        return reached[count]
+
     def cheapest(self, limit: int) -> float:
         """The fewest instructions of groups that need no more than `limit` bytes."""
         cost, streams = self._best_cut(limit, self._bands)

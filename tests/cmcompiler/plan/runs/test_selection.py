@@ -11,7 +11,7 @@ from harness.run_graphs import bottlenecks
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.op import TILES
 from cmcompiler.isa import Isa
-from cmcompiler.plan.drafting import OverBudget
+from cmcompiler.plan.drafting import Drafting, OverBudget
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan
@@ -64,21 +64,44 @@ def test_sets_go_from_few_instructions_to_little_memory() -> None:
             assert len(selection.graph(chosen).nodes) < len(graph.nodes)
 
 
-def test_runs_that_others_make_needless_are_left_out() -> None:
-    """With sizes that only the first operators decide."""
-    graph = bottlenecks()
-    fitting = Fitting(
+def fitting_of(graph: Graph, cost: int) -> Fitting:
+    """With sizes that only the first operators decide.
+
+    Args:
+        cost: instructions of each node that is left.
+    """
+
+    def least(changed: Graph) -> int:
+        return 1000 if changed.nodes[0] is not graph.nodes[0] else 9000
+
+    return Fitting(
         chosen_from(graph),
-        lambda changed: 1000 if changed.nodes[0] is not graph.nodes[0] else 9000,
-        lambda changed, limit: len(changed.nodes),
+        least,
+        lambda changed, limit: least(changed) <= limit,
+        lambda changed, limit: cost * len(changed.nodes),
     )
-    changed = [*fitting.graphs(8192)]
-    assert changed
-    for each in changed:
-        assert each.nodes[-1] is graph.nodes[-1]
-        assert each.nodes[0] is not graph.nodes[0]
+
+
+def test_runs_that_others_make_needless_are_left_out() -> None:
+    graph = bottlenecks()
+    fitting = fitting_of(graph, -(10**9))
+    changed = next(fitting.graphs(8192))
+    assert changed.nodes[-1] is graph.nodes[-1]
+    assert changed.nodes[0] is not graph.nodes[0]
     assert not [*fitting.graphs(500)]
     assert fitting.smallest is not None
+
+
+def test_runs_that_save_instructions_stay() -> None:
+    graph = bottlenecks()
+    changed = next(fitting_of(graph, 10**9).graphs(8192))
+    assert changed.nodes[-1] is not graph.nodes[-1]
+
+
+def test_more_memory_takes_no_more_instructions() -> None:
+    drafting = Drafting(bottlenecks(), Isa.DSP, PlanOptions())
+    drafts = [drafting.within(budget) for budget in range(6400, 12000, 700)]
+    assert all(a.surcharge >= b.surcharge for a, b in pairwise(drafts))
 
 
 def test_no_streams_means_no_runs() -> None:
