@@ -121,7 +121,8 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
                 annotation.output_qspec = None
             if node.op == "placeholder" and annotation is not None:
                 _quantize_as_added(node)
-            if is_input and _is_read_short(node) and not _is_state(node):
+            is_number = is_input and is_real(node) and not _is_state(node)
+            if is_number and _is_read_short(node):
                 annotation.output_qspec = _int16(None)
             if node.op == "output" and annotation is not None:
                 for result in filter(_is_short_result, node.all_input_nodes):
@@ -358,7 +359,7 @@ def to_cortex_m(
     program: ExportedProgram,
     target: Target,
     *,
-    after_folding: Sequence[type[ExportPass]] = (),
+    folding: Sequence[type[ExportPass]] = (FoldAndAnnotateQParamsPass,),
     before_replacement: Sequence[type[ExportPass]] = (),
     after_replacement: Sequence[type[ExportPass]] = (),
     note: Note = ignore,
@@ -366,15 +367,15 @@ def to_cortex_m(
     """A quantised program in the edge dialect with its operators replaced by `cortex_m::` ones.
 
     Args:
-        after_folding: passes to run once quantize and dequantize are folded into other nodes.
+        folding: passes that fold quantize and dequantize into other nodes, and those right after.
         before_replacement: passes to run right before the backend replaces its operators.
         after_replacement: passes to run once the backend has replaced its operators.
         note: sees the program after each pass.
     """
     manager = CortexMPassManager
     passes = list(manager.legacy_pass_list)
-    folded = passes.index(FoldAndAnnotateQParamsPass) + 1
-    passes[folded:folded] = after_folding
+    folded = passes.index(FoldAndAnnotateQParamsPass)
+    passes[folded : folded + 1] = folding
     replacement = passes.index(AtenToCortexMPass)
     passes[replacement:replacement] = before_replacement
     passes += after_replacement

@@ -21,7 +21,7 @@ from cmcompiler.frontend.passes.hardsigmoid_fusion import FuseHardsigmoids
 from cmcompiler.frontend.passes.places import FindPlacesInIntegers
 from cmcompiler.frontend.passes.quantized_op_replacement import ReplaceQuantizedOps
 from cmcompiler.frontend.passes.stored_numbers import CheckNumbers, StoreBounds, StoreFills
-from cmcompiler.frontend.passes.stored_types import DropStoredTypes, TellStoredTypes
+from cmcompiler.frontend.passes.stored_types import DropStoredTypes, FoldMixedTypes, TellStoredTypes
 from cmcompiler.frontend.passes.thresholds import CompareIntegers
 from cmcompiler.frontend.portability import lacking
 from cmcompiler.frontend.quantized import Quantized
@@ -65,7 +65,8 @@ def lower_with_nodes(quantized: Quantized, target: Target, note: Note = ignore) 
         cortex_m = backend.to_cortex_m(
             edge,
             target,
-            after_folding=(
+            folding=(
+                FoldMixedTypes,
                 *(FuseClamps, FuseHardsigmoids, CompareIntegers, StoreFills),
                 TellStoredTypes,
             ),

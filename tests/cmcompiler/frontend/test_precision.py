@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from harness.coverage import integer_snr
 from harness.examples import Example
 from harness.runtime import Runtime
 from torch import Tensor, nn
@@ -106,6 +107,21 @@ def test_a_pattern_chooses_modules(module: nn.Module) -> None:
     assert _types(mixed.graph, "transpose_conv2d") == {"int8"}
     assert _types(mixed.graph, "conv2d") == _types(mixed.graph, "linear") == {"int16"}
     assert mixed.fidelity.faithful
+
+
+class Masked(nn.Module):
+    """A choice by a mask that is an input."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return torch.where(~mask, x * 2.0, torch.zeros_like(x))
+
+
+def test_masks_that_are_inputs_stay_bool() -> None:
+    samples = [(x.flatten(1), x.flatten(1) > x.mean()) for x in DATA]
+    compiled = api.compile(Masked().eval(), samples[0], samples, activations="int16")
+    assert compiled.fidelity.faithful
+    assert [port.dtype.name for port in compiled.contract.inputs] == ["float32", "bool"]
+    assert integer_snr(Masked(), compiled.pte, samples) > 70
 
 
 def test_patterns_are_checked() -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from executorch.backends.arm._passes import FoldAndAnnotateQParamsPass
 from executorch.exir.dialects._ops import ops as exir_ops
-from executorch.exir.pass_base import ExportPass, PassResult
+from executorch.exir.pass_base import ExportPass, NodeMetadata, PassResult
 from torch.fx import GraphModule, Node
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
@@ -23,6 +24,17 @@ _STRICT = {
     exir_ops.edge.aten.index_put.default,
 }
 """Operators that raise for elements of different types."""
+
+
+class FoldMixedTypes(FoldAndAnnotateQParamsPass):  # type: ignore[misc]
+    """Folds quantize and dequantize into strict operators, whose types it does not compute."""
+
+    def call_operator(
+        self, op: Any, args: Any, kwargs: Any, meta: NodeMetadata, updated: bool | None = False
+    ) -> Any:
+        if op in _STRICT and meta.data.get("input_qparams"):
+            return self._call_quantized_op_without_fake_kernel(op, args, kwargs, meta)
+        return super().call_operator(op, args, kwargs, meta, updated)
 
 
 class TellStoredTypes(ExportPass):  # type: ignore[misc]
