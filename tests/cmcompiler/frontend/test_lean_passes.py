@@ -49,6 +49,20 @@ def test_programs_are_those_of_all_passes(make, shape, monkeypatch):
     assert programs[0] == programs[1]
 
 
+def test_operators_registered_between_exports_are_listed():
+    from torch.export import decomp_utils
+
+    listed = decomp_utils._collect_all_valid_cia_ops
+    library = torch.library.Library("lean", "FRAGMENT")
+    with lowering.lean_passes():
+        before = decomp_utils._collect_all_valid_cia_ops()
+        assert before == listed()
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x + x, "CompositeImplicitAutograd")
+        assert decomp_utils._collect_all_valid_cia_ops() == listed() > before
+    assert decomp_utils._collect_all_valid_cia_ops is listed
+
+
 def test_passes_are_restored():
     from executorch.exir.passes.normalize_transpose_pass import NormalizeTransposePass
 
