@@ -1,7 +1,7 @@
 """A simulated machine for `cmbuildw`: a small checkout and a restricted PATH.
 
-bash, Python, its venv and pip are real. The project that pip installs is a stand-in without
-dependencies, so nothing here needs a network.
+bash, Python, its venv and pip are real; pip may be that of a machine that has it already. The
+project that pip installs is a stand-in without dependencies, so nothing here needs a network.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +81,21 @@ def build_editable(folder, settings=None, metadata=None):
     return name
 '''
 
+# The module `venv` of a machine that need not unpack pip anew: it lies beside this one.
+VENV = """\
+import pathlib, sys
+sys.path = [each for each in sys.path if pathlib.Path(each) != pathlib.Path(__file__).parent]
+import venv
+venv.main(["--without-pip", *sys.argv[1:]])
+"""
+
+NEEDED = (
+    *("cmbuild/*.py", "cmbuild/cache/*.py", "cmbuild/toolchain/**/*.py"),
+    "compiler/cmcompiler/*.py",
+    "compiler/cmcompiler/importer/*.py",
+)
+"""What `cmbuild.toolchain.lacking` imports, and little else."""
+
 # Answers the questions of cmbuild.toolchain.lacking like the real ones.
 TOOL = "#!/bin/sh\ncase $1 in -print-*) echo /its/part;; *) echo 'stand-in version 99.0';; esac\n"
 
@@ -102,11 +118,13 @@ class Machine:
         bin: the only folder on PATH.
         torch_index: address of PyTorch's packages without CUDA; nothing answers at "".
         user: command prefix that switches user; empty for the user who runs the tests.
+        pip: a folder with pip and VENV; None: every environment unpacks pip.
     """
 
     folder: Path
     user: tuple[str, ...] = ()
     torch_index: str = ""
+    pip: Path | None = None
 
     @classmethod
     def make(cls, folder: Path, python: Path | None = None) -> Machine:
@@ -114,11 +132,10 @@ class Machine:
         for place in (machine.checkout, machine.bin, machine.home):
             place.mkdir(parents=True)
         shutil.copy(ROOT / "cmbuildw", machine.checkout)
-        for package in ("cmbuild", "compiler/cmcompiler"):
-            for path in (ROOT / package).rglob("*.py"):
-                copy = machine.checkout / path.relative_to(ROOT)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, copy)
+        for path in chain.from_iterable(map(ROOT.glob, NEEDED)):
+            copy = machine.checkout / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
         (machine.checkout / "pyproject.toml").write_text(PROJECT)
         (machine.checkout / "backend.py").write_text(BACKEND)
         for name in PROGRAMS.split():
@@ -145,6 +162,15 @@ class Machine:
     @property
     def venv(self) -> Path:
         return self.checkout / ".venv"
+
+    def share_pip(self, folder: Path) -> Path:
+        """Makes a folder for `pip` of other machines, from this one's environment."""
+        folder.mkdir()
+        (folder / "venv.py").write_text(VENV)
+        (site,) = self.venv.glob("lib/python3*/site-packages")
+        for path in site.glob("pip*"):
+            (folder / path.name).symlink_to(path)
+        return folder
 
     @property
     def installations(self) -> int:
@@ -190,7 +216,8 @@ class Machine:
     def environment(self) -> dict[str, str]:
         # No index: these tests must not install anything from a network.
         nowhere = {"PIP_NO_INDEX": "1", "CMBUILD_TORCH_INDEX": self.torch_index}
-        return {"PATH": str(self.bin), "HOME": str(self.home), **nowhere}
+        shared = {"PYTHONPATH": str(self.pip)} if self.pip else {}
+        return {"PATH": str(self.bin), "HOME": str(self.home), **nowhere, **shared}
 
     def command(self, *arguments: str) -> list[str]:
         return [*self.user, str(self.checkout / "cmbuildw"), *arguments]

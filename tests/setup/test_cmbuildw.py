@@ -24,11 +24,6 @@ FOR_TESTS = "clang-19 lld-19 libstdc++-arm-none-eabi-newlib ccache zsh fish"
 PACKAGES = "gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm gcc libc6-dev"
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine.make(tmp_path / "machine")
-
-
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A machine whose set-up is over."""
@@ -38,12 +33,26 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return machine
 
 
+@pytest.fixture(scope="module")
+def pip(ready: Machine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return ready.share_pip(tmp_path_factory.mktemp("shared") / "pip")
+
+
+@pytest.fixture
+def machine(tmp_path: Path, pip: Path) -> Machine:
+    """A machine that has never been set up, where environments need not unpack pip."""
+    machine = Machine.make(tmp_path / "machine")
+    machine.pip = pip
+    return machine
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         time.sleep(0.02)
 
 
-def test_the_first_start_sets_up_and_forwards(machine: Machine):
+def test_the_first_start_sets_up_and_forwards(tmp_path: Path):
+    machine = Machine.make(tmp_path / "machine")
     done = machine.run("run", "mv2", "--board", "a b")
     assert done.returncode == 0
     assert done.stdout == "cmbuild was given ['run', 'mv2', '--board', 'a b']\n"
@@ -341,7 +350,7 @@ def test_a_changed_project_is_installed_again(machine: Machine):
 
 def test_a_copied_checkout_gets_its_own_environment(machine: Machine):
     machine.run()
-    copy = Machine(machine.folder.with_name("copy"))
+    copy = Machine(machine.folder.with_name("copy"), pip=machine.pip)
     shutil.copytree(machine.folder, copy.folder, symlinks=True)
     done = copy.run("boards")
     assert (done.returncode, done.stdout) == (0, "cmbuild was given ['boards']\n")
