@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,18 @@ def test_imports_make_no_circle():
     found = set(circles(IMPORTS))
     assert found - CIRCLES.keys() == set(), "new circles"
     assert CIRCLES.keys() - found == set(), "these have gone; take them off the list"
+
+
+def test_any_module_can_be_imported_first():
+    """Importing a module imports the packages that it is in, and what they import."""
+    at_once = [each for each in RUNNING if each.at_once]
+    packages = [
+        Import(each.importer, package, True)
+        for each in at_once
+        for package in accumulate(each.imported.split(".")[:-1], "{}.{}".format)
+        if not within(each.importer, package)
+    ]
+    assert circles([*at_once, *packages]) == []
 
 
 def package_of(name: str) -> str | None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.fx import GraphModule
 
 from cmcompiler.frontend import operators
-from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.rewrites.order import rewrite
 
 
 class Function(nn.Module):

@@ -45,7 +45,7 @@ from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
 from cmcompiler.frontend.refusals import refuse
-from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.rewrites.order import rewrite
 from cmcompiler.frontend.rewrites.sampled import note_samples
 from cmcompiler.frontend.rewrites.sentinels import limit_states, note_values
 from cmcompiler.frontend.softmax_ranges import choose_softmax_ranges, watch_softmaxes

@@ -16,7 +16,7 @@ from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.own_ranges import GroupWatch
 from cmcompiler.frontend.quantization import quantize
-from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.rewrites.order import rewrite
 from cmcompiler.frontend.simulation import Simulation
 from cmcompiler.target import Target
 

@@ -20,7 +20,7 @@ from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.frontend.refinement import TOO_COARSE
 from cmcompiler.frontend.resolution import OperandRounding
-from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.rewrites.order import rewrite
 from cmcompiler.frontend.simulation import Simulation
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.reference import evaluate_all

@@ -12,11 +12,12 @@ import torch
 from torch import nn
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend import operators, rewrites
+from cmcompiler.frontend import operators
 from cmcompiler.frontend.fidelity.rewriting import rewriting_error
 from cmcompiler.frontend.layouts import channels_last, export
 from cmcompiler.frontend.outputs import run_on
 from cmcompiler.frontend.passes.functionalization import without_writes
+from cmcompiler.frontend.rewrites import order
 from cmcompiler.frontend.source import find_source
 from cmcompiler.frontend.vectors import Samples
 
@@ -125,11 +126,11 @@ class Subject:
             Broken(each, damage if damage is not None and damage.step == number else None)
             for number, each in enumerate(RIGHT)
         ]
-        monkeypatch.setattr(rewrites, "REWRITES", tuple(steps))
+        monkeypatch.setattr(order, "REWRITES", tuple(steps))
         operators.define()
         exported = export(self.module, self.samples[0])
         with torch.no_grad():
-            graph = rewrites.rewrite(without_writes(exported, 0))
+            graph = order.rewrite(without_writes(exported, 0))
         return graph, [step.made for step in steps]
 
     def damages(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Damage]:
@@ -168,7 +169,7 @@ class Subject:
         return all(torch.allclose(x, y, rtol=1e-5) for each in pairs for x, y in each)
 
 
-RIGHT = rewrites.REWRITES
+RIGHT = order.REWRITES
 
 
 def leaves(results: Any) -> list[torch.Tensor]:

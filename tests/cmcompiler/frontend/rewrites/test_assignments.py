@@ -12,9 +12,9 @@ from torch.fx import GraphModule
 
 from cmcompiler.frontend import operators
 from cmcompiler.frontend.passes.functionalization import without_writes
-from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.frontend.rewrites.assignments import join_assignments
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
+from cmcompiler.frontend.rewrites.order import rewrite
 
 aten = torch.ops.aten
 ROWS = torch.arange(12.0).reshape(2, 6) / 7

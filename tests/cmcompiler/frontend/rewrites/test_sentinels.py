@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.fx import GraphModule
 
 from cmcompiler import api
-from cmcompiler.frontend.rewrites import rewrite
 from cmcompiler.frontend.rewrites.editing import constant_value, is_constant
+from cmcompiler.frontend.rewrites.order import rewrite
 from cmcompiler.frontend.rewrites.sampled import note_samples
 from cmcompiler.frontend.rewrites.sentinels import limit_states, note_values
 from cmcompiler.frontend.sensitivity import snr

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.fx import GraphModule
 
 from cmcompiler.frontend.operators import define, short_length
-from cmcompiler.frontend.rewrites import rewrite
+from cmcompiler.frontend.rewrites.order import rewrite
 from cmcompiler.frontend.rewrites.short_lengths import join_lengths
 
 EVERYWHERE = (("*", "8w16a"),)
