@@ -40,8 +40,8 @@ struct rescale {
     ADD_TO_GATES("r2", "r3") \
     "str r10, [sp, #16]\n"
 
-STRIP_FUNCTION(cm_dsp_add_to_gates, PAIRED_PRELOAD, TURN_OF_FOUR(MULTIPLY_PAIRED), PART_PAIRS OUTPUT_GATES);
-STRIP_FUNCTION(cm_dsp_sum_gates, PAIRED_PRELOAD, TURN_OF_FOUR(MULTIPLY_PAIRED), PART_PAIRS STORE_SUMS("48"));
+STRIP_FUNCTION(cm_dsp_add_to_gates, PAIRED_PRELOAD, PAIRED_TURNS, PART_PAIRS OUTPUT_GATES);
+STRIP_FUNCTION(cm_dsp_sum_gates, PAIRED_PRELOAD, PAIRED_TURNS, PART_PAIRS STORE_SUMS("48"));
 /* clang-format on */
 
 static void add_general(struct strip *strip, const int8_t *weights, int32_t bytes, int16_t *gates,
@@ -88,7 +88,7 @@ void cm_isa_gemv_s16(const struct cm_gate_weights *weights, const int8_t *row, i
                      void *workspace)
 {
     int32_t bytes = block_bytes(weights->depth, PAIRED_BYTES, sizeof(struct rescale));
-    struct strip strip = paired_strip_of(workspace, row, weights->depth, 0, PAIRED_CODE);
+    struct strip strip = paired_strip_of(workspace, row, weights->depth, 0);
     if (weights->rounding == CM_ROUND_GENERAL)
         add_general(&strip, weights->packed, bytes, gates, weights->gates);
     else

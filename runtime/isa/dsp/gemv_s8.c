@@ -2,8 +2,8 @@
 #include "vector_product.h"
 
 /* clang-format off */
-STRIP_FUNCTION(cm_dsp_multiply_vector, PAIRED_PRELOAD, TURN_OF_FOUR(MULTIPLY_PAIRED), PART_PAIRS OUTPUT_COLUMNS);
-STRIP_FUNCTION(cm_dsp_sum_vector, PAIRED_PRELOAD, TURN_OF_FOUR(MULTIPLY_PAIRED), PART_PAIRS STORE_SUMS("32"));
+STRIP_FUNCTION(cm_dsp_multiply_vector, PAIRED_PRELOAD, PAIRED_TURNS, PART_PAIRS OUTPUT_KEPT_COLUMNS);
+STRIP_FUNCTION(cm_dsp_sum_vector, PAIRED_PRELOAD, PAIRED_TURNS, PART_PAIRS STORE_SUMS("32"));
 /* clang-format on */
 
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)

@@ -40,7 +40,7 @@ static uint32_t *sums_of_portions(const struct cm_gemm *gemm, int32_t bytes)
         sums[i] = 0;
     for (int32_t k = 0; k < gemm->depth; k += PORTION) {
         int32_t depth = gemm->depth - k < PORTION ? gemm->depth - k : PORTION;
-        struct strip strip = paired_strip_of(row, gemm->lhs + k, depth, gemm->output.zero_point, PAIRED_CODE);
+        struct strip strip = paired_strip_of(row, gemm->lhs + k, depth, gemm->output.zero_point);
         const int8_t *start = (const int8_t *)gemm->weights + k * COLUMNS;
         for (int32_t i = 0; i < blocks; ++i)
             add_portion(sums + i * COLUMNS, &strip, start + i * bytes, depth, k == 0);
@@ -69,7 +69,7 @@ static void multiply_portions(const struct cm_gemm *gemm, bool is_general)
                 four[i] = cm_output_s8(&gemm->output, (int32_t)sums[i], block.rescale[i].multiplier,
                                        block.rescale[i].factor);
         } else {
-            struct strip strip = strip_of(zeros + 1, 0, gemm->output.zero_point, PAIRED_CODE);
+            struct strip strip = strip_of(zeros + 1, 0, gemm->output.zero_point, PAIRED_CODE, PAIRED_TURN);
             strip.weights = &block;
             strip.weights_end = &block + 1;
             strip.out = four;

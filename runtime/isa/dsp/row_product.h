@@ -10,7 +10,7 @@
 #include "cmrt/assembly.h"
 #include "simd.h"
 
-enum { COLUMNS = 4, DEPTHS = 4, TURN = 4, PAIRED_BYTES = 16, PAIRED_CODE = 72 };
+enum { COLUMNS = 4, DEPTHS = 4, TURN = 4, PAIRED_TURN = 6, PAIRED_BYTES = 16, PAIRED_CODE = 72 };
 
 /* Operands of the assembly, which copies all but the weights to its stack frame. */
 struct strip {
@@ -64,9 +64,11 @@ struct strip {
 #define PART_PAIRS "sub r0, r0, r1, lsl #8\n" "sub r2, r2, r3, lsl #8\n"
 
 #define TURN_OF_FOUR(MULTIPLY) MULTIPLY MULTIPLY MULTIPLY MULTIPLY
+#define PAIRED_TURNS TURN_OF_FOUR(MULTIPLY_PAIRED) MULTIPLY_PAIRED MULTIPLY_PAIRED
 
 /* PRELOAD may load r4 to r10 for the first MULTIPLY, as each one may for the next.
-   OUTPUT stores r0 to r3 at [sp, #16] and leaves r12 behind the four columns and r11 as it is. */
+   OUTPUT stores r0 to r3 at [sp, #16] and leaves r12 behind the four columns and r11 as it is. At first, r10 is
+   what [sp, #16] is. */
 #define STRIP_FUNCTION(name, PRELOAD, MULTIPLY, OUTPUT) \
     void name(const struct strip *strip); \
     __asm(CM_ASM_FUNCTION(name) \
@@ -80,6 +82,7 @@ struct strip {
           "add r1, #1\n" /* Thumb */ \
           "str r1, [sp, #8]\n" \
           "mov r11, r2\n" \
+          "mov r10, r5\n" \
           \
           "1:\n" \
           "ldm r12!, {r0-r3}\n" \
@@ -109,25 +112,28 @@ struct strip {
 
 /* All but columns and outputs, of a row that is widened already.
 
-   code: bytes of code for four depths. */
-static inline struct strip strip_of(const uint32_t *row, int32_t depth, int32_t zero_point, int32_t code)
+   code: bytes of code for four depths; turn: fours of depths between branches. */
+static inline struct strip strip_of(const uint32_t *row, int32_t depth, int32_t zero_point, int32_t code,
+                                    int32_t turn)
 {
     int32_t chunks = depth > 0 ? (depth + DEPTHS - 1) / DEPTHS : 1;
-    struct strip strip = {.row = row, .entry = (-chunks & (TURN - 1)) * code, .zero_point = zero_point};
+    struct strip strip = {
+        .row = row, .entry = (turn - 1 - (chunks - 1) % turn) * code, .zero_point = zero_point};
     strip.row_end = strip.row + chunks * DEPTHS / 2;
     return strip;
 }
 
 /* The same for paired columns, of a row that is widened into the workspace, behind 128 times its sum. */
 static inline struct strip paired_strip_of(void *workspace, const int8_t *row, int32_t depth,
-                                           int32_t zero_point, int32_t code)
+                                           int32_t zero_point)
 {
-    uint32_t *words = workspace, sum = 0;
+    uint32_t *const words = workspace, sum = 0;
+    const int8_t *const end = row + depth;
     words[1] = words[2] = 0; /* for a depth of zero */
-    for (int32_t k = 0; k < depth; k += DEPTHS)
-        sum = add_bytes(widen_four(words + 1 + k / 2, row + k) ^ 0x80808080, sum - DEPTHS * 128);
-    words[0] = 128 * sum;
-    return strip_of(words + 1, depth, zero_point, code);
+    for (uint32_t *out = words + 1; row < end; row += DEPTHS, out += DEPTHS / 2)
+        sum = add_bytes(widen_four(out, row) ^ 0x80808080, sum);
+    words[0] = 128 * (sum - 128 * (uint32_t)((depth + DEPTHS - 1) & -DEPTHS));
+    return strip_of(words + 1, depth, zero_point, PAIRED_CODE, PAIRED_TURN);
 }
 
 /* Of the weights and biases of four columns.

@@ -32,9 +32,14 @@ static inline uint32_t widen_odd(uint32_t bytes)
 /* Bytes 0 and 2, then 1 and 3, of four. Returns the four. */
 static inline uint32_t widen_four(uint32_t *out, const int8_t *four)
 {
-    uint32_t word = load_bytes(four);
-    out[0] = widen_even(word);
-    out[1] = widen_odd(word);
+    uint32_t word = load_bytes(four), even, odd;
+    /* Side by side, as no result can be stored by the instruction after. */
+    __asm("sxtb16 %0, %2\n"
+          "sxtb16 %1, %2, ror #8"
+          : "=&r"(even), "=r"(odd)
+          : "r"(word));
+    out[0] = even;
+    out[1] = odd;
     return word;
 }
 

@@ -15,25 +15,29 @@ struct rescale {
 };
 
 /* clang-format off */
-#define RESCALE(sum, multiplier, factor) \
-    "smmlar " sum ", " sum ", " multiplier ", " sum "\n" \
-    "add " sum ", " sum ", " sum ", asr #31\n" \
-    "smmlar " sum ", " sum ", " factor ", r8\n" \
-    "ssat " sum ", #8, " sum "\n"
+#define SCALE(sum, multiplier) "smmlar " sum ", " sum ", " multiplier ", " sum "\n"
+#define AWAY_FROM_ZERO(sum) "add " sum ", " sum ", " sum ", asr #31\n"
+#define SHIFT(sum, factor) "smmlar " sum ", " sum ", " factor ", r8\n"
+#define SATURATE(sum) "ssat " sum ", #8, " sum "\n"
+/* In turns, since results take two cycles. Factors are r4 to r7. */
+#define RESCALE_TWO(sum0, sum1) \
+    SCALE(sum0, "r4") SCALE(sum1, "r6") AWAY_FROM_ZERO(sum0) AWAY_FROM_ZERO(sum1) \
+    SHIFT(sum0, "r5") SHIFT(sum1, "r7") SATURATE(sum0) SATURATE(sum1)
 
-#define OUTPUT_COLUMNS \
+/* Where the loop leaves r10 alone, which is the place of the outputs. */
+#define OUTPUT_KEPT_COLUMNS \
     "ldr r8, [sp, #20]\n" \
-    "ldr r10, [sp, #16]\n" \
     "ldm r12!, {r4-r7}\n" \
-    RESCALE("r0", "r4", "r5") \
-    RESCALE("r1", "r6", "r7") \
+    RESCALE_TWO("r0", "r1") \
     "ldm r12!, {r4-r7}\n" \
-    RESCALE("r2", "r4", "r5") \
-    RESCALE("r3", "r6", "r7") \
+    RESCALE_TWO("r2", "r3") \
     "strb r0, [r10], #4\n" \
     "strb r1, [r10, #-3]\n" \
     "strb r2, [r10, #-2]\n" \
-    "strb r3, [r10, #-1]\n" \
+    "strb r3, [r10, #-1]\n"
+#define OUTPUT_COLUMNS \
+    "ldr r10, [sp, #16]\n" \
+    OUTPUT_KEPT_COLUMNS \
     "str r10, [sp, #16]\n"
 /* clang-format on */
 
@@ -49,15 +53,16 @@ struct loop {
 };
 
 /* All but columns and outputs. Up to three bytes after the row are read. */
-static inline struct strip widened(const struct cm_gemm *gemm, const struct loop *loop)
+static inline __attribute__((always_inline)) struct strip widened(const struct cm_gemm *gemm,
+                                                                  const struct loop *loop)
 {
     int32_t zero_point = gemm->output.zero_point;
     if (loop->paired)
-        return paired_strip_of(gemm->workspace, gemm->lhs, gemm->depth, zero_point, loop->code);
+        return paired_strip_of(gemm->workspace, gemm->lhs, gemm->depth, zero_point);
     uint32_t *words = gemm->workspace;
     for (int32_t k = 0; k < gemm->depth; k += DEPTHS)
         widen_four(words + k / 2, gemm->lhs + k);
-    return strip_of(words, gemm->depth, zero_point, loop->code);
+    return strip_of(words, gemm->depth, zero_point, loop->code, TURN);
 }
 
 /* For outputs that the assembly does not support. */
