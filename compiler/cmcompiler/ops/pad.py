@@ -27,7 +27,7 @@ def read(call: Call) -> None:
         call.unsupported(f"input has {source.rank} dimensions")
     if _has_nhwc_margins(source):
         before, after = (tuple(pads[place] for place in IN_NHWC) for pads in (before, after))
-    limits = np.iinfo(np.int8)
+    limits = np.iinfo(np.int16 if source.dtype == np.int16 else np.int8)
     value = call.integer("pad_value", limits.min, limits.max)
     skip = 4 - source.rank
     _emit(call, source, output, list(zip(before, after, strict=True))[skip:], value)

@@ -29,6 +29,9 @@ _JUMPS = (
 """Operators whose result jumps: rounding an operand may change all of it."""
 
 _GAP = 20.0
+_ORDINARY_SIZE = 32.0
+"""Numbers up to here stand for themselves, as the one of a sharp softmax among tiny ones."""
+
 _ORDINARY = 0.9
 _MOST = 20_000
 
@@ -139,5 +142,5 @@ def _sentinel(exact: Tensor) -> float:
     sizes = sizes[(sizes > 0) & sizes.isfinite()]
     first = max(1, int(len(sizes) * _ORDINARY))
     upper, lower = sizes[first:], sizes[first - 1 : -1]
-    beyond = upper[upper >= _GAP * lower]
+    beyond = upper[(upper >= _GAP * lower) & (upper > _ORDINARY_SIZE)]
     return float(beyond[0]) if len(beyond) else math.inf

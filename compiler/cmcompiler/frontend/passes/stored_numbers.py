@@ -38,12 +38,17 @@ _INTEGERS = {
 """Operators whose numbers are integers of the quantised tensor once all passes have run."""
 
 
+_PADDING = "stored_padding"
+"""Key of the metadata of an int16 pad: the integer that its margins have."""
+
+
 class StoreFills(ExportPass):  # type: ignore[misc]
     """Quantises what constant tensors are filled with. Runs after quantize is folded."""
 
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = False
         for node in graph_module.graph.nodes:
+            _note_padding(node)
             output = _output(node) if node.target in _FILLS else None
             if output is None:
                 continue
@@ -62,11 +67,15 @@ class StoreBounds(ExportPass):  # type: ignore[misc]
     """Makes activations that the backend's pass has left alone clamps between integers.
 
     That pass does not see that an operand is int8 if the operator before it only moves elements.
+    What int16 tensors are padded with gets its upper bits again.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = False
         for node in graph_module.graph.nodes:
+            if node.target is exir_ops.edge.cortex_m.pad.default and _PADDING in node.meta:
+                node.args = (*node.args[:3], node.meta[_PADDING])
+                changed = True
             output = _output(node) if node.target in _RECTIFIERS else None
             bounds = None if output is None else quantized_bounds(node, output)
             if bounds is not None:
@@ -94,10 +103,19 @@ class CheckNumbers(ExportPass):  # type: ignore[misc]
                 if node.target not in _INTEGERS or isinstance(number, float):
                     operator = node.target._schema.name
                     raise Unsupported(
-                        f"{node.name}: {name}={number} of {operator} on int8 tensors",
+                        f"{node.name}: {name}={number} of {operator} on integers",
                         "choose between tensors with torch.where instead",
                     )
         return PassResult(graph_module, False)
+
+
+def _note_padding(node: Node) -> None:
+    """Keeps the integer that an int16 tensor is padded with, which the backend's pass cuts to 8
+    bits.
+    """
+    output = _output(node) if node.target is _ATEN.constant_pad_nd.default else None
+    if output is not None and output.dtype == torch.int16 and len(node.args) > 2:
+        node.meta[_PADDING] = stored_number(float(node.args[2]), output)
 
 
 def _output(node: Node) -> QuantArgs | None:
@@ -110,7 +128,7 @@ def _is_quantized(node: Node) -> bool:
     is_marked = node.meta.get("input_qparams") or node.meta.get("output_qparams")
     values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
     return bool(is_marked) and any(
-        isinstance(value, Tensor) and value.dtype == torch.int8 for value in values
+        isinstance(value, Tensor) and value.dtype in (torch.int8, torch.int16) for value in values
     )
 
 

@@ -71,3 +71,16 @@ def test_a_running_product_counts_as_a_whole_and_what_reads_its_end_does_alone()
     (last,) = (node for node in kept if "select" in node)
     assert kept.pop(last) < 20
     assert kept and all(snr_db > 20 for snr_db in kept.values())
+
+
+def test_the_one_of_a_sharp_softmax_is_no_sentinel() -> None:
+    class Nearest(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.softmax(x * 20.0, -1) * 2.0
+
+    samples = [(torch.eye(8).roll(place, 1)[None],) for place in range(8)]
+    prepared = prepare(Nearest(), samples[0], samples, refinement=False)
+    resolution = ResolutionRun(prepared.graph)
+    with torch.no_grad():
+        resolution.run_on(samples[0])
+    assert all(each.snr_db > 25 for each in resolution.layers())
