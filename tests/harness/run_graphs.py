@@ -45,6 +45,17 @@ class Bottlenecks(Drawing):
         weights, shape = self._data.int8(channels, 1, 1, depth), (*x.shape[:3], channels)
         return self.add(Conv2d(weights, bias, Window((1, 1)), 3, scale, shape), x, shape=shape)
 
+    def stem(self, x: Tensor) -> Tensor:
+        """A convolution of windows, which a run can begin with."""
+        draw, channels = self._draw, self._draw(st.sampled_from([8, 16]))
+        side, stride = draw(st.sampled_from([2, 3])), draw(st.sampled_from([1, 2]))
+        window = Window((side, side), (stride, stride), (side // 2, side // 2))
+        shape = (1, *window.output_size(x.shape[1:3]), channels)
+        depth = window.area * x.shape[3]
+        scale, bias = draw(requantizes(channels, depth)), self._data.biases(channels)
+        weights = self._data.int8(channels, side, side, x.shape[3])
+        return self.add(Conv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
+
     def depthwise(self, x: Tensor) -> Tensor:
         draw = self._draw
         side, stride = draw(st.sampled_from([3, 3, 3, 5, 2])), draw(st.sampled_from([1, 1, 2]))
@@ -75,6 +86,8 @@ def run_graphs(draw: st.DrawFn) -> Example:
     data = draw(numbers)
     drawing = Bottlenecks(draw, data, shape)
     x = drawing.input
+    if draw(st.booleans()):
+        x = drawing.depthwise(drawing.stem(x))
     for _ in range(draw(st.integers(1, 3))):
         x = drawing.block(x)
     if draw(st.booleans()):

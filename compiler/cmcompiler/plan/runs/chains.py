@@ -101,7 +101,7 @@ def chains(graph: Graph) -> Iterator[Chain]:
     """All that can be a run; some overlap."""
     readers = _readers(graph)
     for start, first in enumerate(graph.nodes):
-        parts = [first] if _may_be_part(first) else []
+        parts = [first] if _may_be_part(first, begins=True) else []
         for node in graph.nodes[start + 1 : start + MOST_PARTS]:
             if not parts or not _may_be_part(node) or readers[parts[-1].outputs[0]] > 1:
                 break
@@ -123,7 +123,11 @@ def _readers(graph: Graph) -> dict[Tensor, int]:
     return readers
 
 
-def _may_be_part(node: Node) -> bool:
+def _may_be_part(node: Node, begins: bool = False) -> bool:
+    """
+    Args:
+        begins: it is the first one, whose windows see rows from outside of the run.
+    """
     op, images = node.op, (*node.inputs, *node.outputs)
     if node.guards or any(image.dtype != np.int8 for image in images):
         return False
@@ -131,7 +135,7 @@ def _may_be_part(node: Node) -> bool:
         return False
     if isinstance(op, Conv2d):
         is_plain = op.window.stride == (1, 1) and op.window.padding == (0, 0)
-        return op.groups == 1 and op.window.area == 1 and is_plain
+        return op.groups == 1 and (begins or (op.window.area == 1 and is_plain))
     return isinstance(op, DepthwiseConv2d) and images[0].shape[3] == images[-1].shape[3]
 
 

@@ -115,9 +115,16 @@ class RunSelection:
         return choice.run is None or is_possible(choice.run[1], self._isa)
 
     def cheaper(self, choice: StageChoice) -> list[StageChoice]:
-        """Other tiles of the same nodes that take fewer instructions, the fewest first."""
-        same = self._by_nodes[choice.start, choice.end]
-        return [option for option in same if option.cost < choice.cost]
+        """Other tiles of the same nodes, or of some of them, that take fewer instructions, the
+        fewest first.
+        """
+        options = (
+            option
+            for (start, end), same in self._by_nodes.items()
+            for option in same
+            if choice.start <= start and end <= choice.end and option.cost < choice.cost
+        )
+        return sorted(options, key=lambda option: option.cost)
 
     @cached_property
     def _by_nodes(self) -> dict[tuple[int, int], list[StageChoice]]:

@@ -11,7 +11,7 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.ops.support.depthwise_schemes import ANY
-from cmcompiler.ops.support.packing import GEMMS, GEMVS
+from cmcompiler.ops.support.packing import GEMMS, GEMVS, spare_rows
 from cmcompiler.ops.support.packing16 import GEMMS16
 from cmcompiler.ops.support.pooling import Pool2d
 from cmcompiler.plan.streams.costs.growth import growable_scratch
@@ -59,3 +59,9 @@ def _taps(call: KernelCall, rates: Rates) -> float:
     if call.microkernel is ANY:
         return rates.general
     return rates.strided if arguments.window.stride_height == 2 else 1
+
+
+def vain_rows(rows: int, depth: int, isa: Isa) -> float:
+    """Rows of a product that are computed in vain, and what threes take more, as rows."""
+    threes = 0 if rows % 4 == 0 else 4 - rows % 4
+    return spare_rows(rows, depth, isa) + threes * RATES[isa].three

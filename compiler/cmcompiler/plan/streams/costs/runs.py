@@ -9,12 +9,11 @@ from cmcompiler.ir.op import KernelCall
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
 from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
-from cmcompiler.ops.support.packing import spare_rows
-from cmcompiler.ops.support.product_arguments import PixelArguments
+from cmcompiler.ops.support.product_arguments import PatchArguments, PixelArguments
 from cmcompiler.plan.runs.run import Run, TiledRun
 from cmcompiler.plan.runs.slices import SlicedRun
 from cmcompiler.plan.runs.tiling import pixels_made, rows_made
-from cmcompiler.plan.streams.costs.effort import effort, gathering
+from cmcompiler.plan.streams.costs.effort import effort, gathering, vain_rows
 from cmcompiler.plan.streams.costs.rates import RATES
 
 
@@ -80,9 +79,16 @@ def _of_part(run: TiledRun, index: int, call: KernelCall, isa: Isa) -> float:
     prices, channels = rates.prices(arguments), part.outputs[0].shape[3]
     portion = Work(portions=1, columns=channels).at(prices)
     if isinstance(arguments, PixelArguments):
-        # Rows of tiles are not joined to one product.
-        spare = spare_rows(tiling.widths[image], arguments.depth, isa) * rates.spare
-        return cost + rows * (portion + spare * part.op.macs / whole)
+        # Only rows of the whole width are joined to one product.
+        bands = turns if len(tiling.tiles) == 1 and arguments.joined else rows_made(tiling, image)
+        height = round(rows_made(tiling, image) / bands)
+        widths = (height * len(tile.made[image]) for tile in tiling.tiles)
+        vain = bands * sum(vain_rows(width, arguments.depth, isa) for width in widths)
+        spare = vain * part.op.macs / whole * rates.spare
+        return cost + bands * len(tiling.tiles) * portion + spare
+    if isinstance(arguments, PatchArguments):
+        batch = Work(portions=1, batches=1, columns=channels).at(prices)
+        return cost + rows * batch
     if isinstance(arguments, DepthwiseArguments):
         bands = -(-at_once // max(arguments.band, 1))
         in_vain = max(0.0, bands * arguments.band / at_once - 1)

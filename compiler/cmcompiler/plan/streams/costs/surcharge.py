@@ -12,11 +12,10 @@ from cmcompiler.ir.op import OUTSIDE, RowAddress, RowCall, RowCount
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
 from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
-from cmcompiler.ops.support.packing import spare_rows
 from cmcompiler.ops.support.product_arguments import PatchArguments, PixelArguments, StripArguments
 from cmcompiler.ops.support.weight_orders import SHALLOW_DEPTH
 from cmcompiler.plan.runs.run import Run
-from cmcompiler.plan.streams.costs.effort import effort
+from cmcompiler.plan.streams.costs.effort import effort, vain_rows
 from cmcompiler.plan.streams.costs.growth import Growth
 from cmcompiler.plan.streams.costs.rates import LANES, RATES, ROUND
 from cmcompiler.plan.streams.costs.runs import run_cost
@@ -84,8 +83,8 @@ def surcharge(node: Node, call: RowCall, isa: Isa, rings: tuple[int, int] = (0, 
     heights = _heights(rows, call.band, rings if growth is None else (0, rings[1]))
     pixels = prod(node.outputs[0].shape[:3])
     depth = node.op.macs // (pixels * channels)
-    spare = sum(n * _spare(height * width, depth, isa) for height, n in heights.items())
-    spare = max(0, spare - _spare(rows * width, depth, isa))
+    spare = sum(n * vain_rows(height * width, depth, isa) for height, n in heights.items())
+    spare = max(0, spare - vain_rows(rows * width, depth, isa))
     fixed = turns * rates.turn + spare * rates.spare * node.op.macs / pixels
     if isa is Isa.MVE and depth <= SHALLOW_DEPTH:
         rests = sum(n * _has_rest(height * width) for height, n in heights.items())
@@ -139,12 +138,6 @@ def _alone(node: Node, call: RowCall, isa: Isa) -> float:
     lanes = -(-channels // LANES) * LANES
     more = rates.other * lanes / channels + rates.filling * (-width % ROUND) / width
     return effort(node, [call.call], isa) * more
-
-
-def _spare(rows: int, depth: int, isa: Isa) -> float:
-    """Rows of a product that are computed in vain, and what threes take more, as rows."""
-    threes = 0 if rows % 4 == 0 else 4 - rows % 4
-    return spare_rows(rows, depth, isa) + threes * RATES[isa].three
 
 
 def _has_rest(rows: int) -> bool:
