@@ -12,7 +12,7 @@ INTERLEAVE_FUNCTION(cm_dsp_interleave, INTERLEAVE_BYTES, "4");
 /* clang-format off */
 RUN_FUNCTION(cm_dsp_convolve_rows, TWO_BY_TWO(OUTPUT_FOUR(RESCALE_RIGHT)));
 RUN_FUNCTION(cm_dsp_convolve_rows_half_up, TWO_BY_TWO(OUTPUT_FOUR(RESCALE_HALF_UP)));
-RUN_FUNCTION(cm_dsp_convolve_row, TWO_ALONE(OUTPUT_TWO));
+ALONE_FUNCTION(cm_dsp_convolve_row, RESCALE_RIGHT);
 APART_FUNCTION(cm_dsp_convolve_apart, RESCALE_RIGHT);
 APART_FUNCTION(cm_dsp_convolve_apart_half_up, RESCALE_HALF_UP);
 /* clang-format on */

@@ -185,6 +185,39 @@ struct run {
     OUTPUT \
     "add r6, #64\n"
 
+/* The same for four columns, as far as the outputs. */
+#define FOUR_ALONE(RESCALE) \
+    "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
+    START_ROW("r8", "r0", "r3") \
+    LOAD_COLUMN("32", "48") \
+    START_ROW("r9", "r0", "r3") ADD_ROW("r8", "r1", "r4") \
+    LOAD_COLUMN("64", "80") \
+    START_ROW("r10", "r0", "r3") ADD_ROW("r9", "r1", "r4") ADD_ROW("r8", "r2", "r5") \
+    LOAD_COLUMN("96", "112") \
+    START_ROW("r11", "r0", "r3") ADD_ROW("r10", "r1", "r4") ADD_ROW("r9", "r2", "r5") \
+    LOAD_COLUMN("128", "144") \
+    ADD_ROW("r11", "r1", "r4") ADD_ROW("r10", "r2", "r5") \
+    LOAD_MULTIPLIER LOAD_COLUMN("160", "176") \
+    ADD_ROW("r11", "r2", "r5") \
+    LOAD_FACTOR \
+    RESCALE \
+    "add r6, #128\n" \
+    OUTPUT_FOUR_ALONE
+
+/* Stores four columns; the last one is not saturated yet. */
+#define OUTPUT_FOUR_ALONE \
+    "ldr lr, [sp, #8]\n" \
+    "ldr.w r7, [sp, #24]\n" \
+    "ldr r12, [sp, #28]\n" \
+    SATURATE("r11") \
+    "strb r8, [r7]\n" \
+    "strb r9, [r7, lr]\n" \
+    "add r7, r7, lr, lsl #1\n" \
+    "cmp r6, r12\n" \
+    "strb r10, [r7]\n" \
+    "strb r11, [r7, lr]\n" \
+    "add r7, r7, lr, lsl #1\n"
+
 /* The stack frame is a struct run up to its segments; then the outputs that come next, the end of the segment's
    columns, bias, multiplier, factor, next_row, and the segment that comes next. */
 #define ENTER_RUN \
@@ -207,21 +240,25 @@ struct run {
     "add sp, #56\n" \
     "pop {r4-r11, pc}\n"
 
+/* From a channel to the next, and from a segment to the next. */
+#define NEXT_CHANNEL \
+    "1:\n" \
+    "ldm lr!, {r0-r5}\n" \
+    "ldm lr!, {r8-r10}\n" \
+    "str lr, [sp]\n" \
+    "str r8, [sp, #32]\n" \
+    "str r9, [sp, #36]\n" \
+    "str r10, [sp, #40]\n" \
+    "ldr lr, [sp, #16]\n" \
+    "2:\n" \
+    "ldm lr!, {r8-r11}\n" \
+    "str lr, [sp, #48]\n"
+
 #define RUN_FUNCTION(name, CONVOLVE) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
           ENTER_RUN \
-          "1:\n" \
-          "ldm lr!, {r0-r5}\n" \
-          "ldm lr!, {r8-r10}\n" \
-          "str lr, [sp]\n" \
-          "str r8, [sp, #32]\n" \
-          "str r9, [sp, #36]\n" \
-          "str r10, [sp, #40]\n" \
-          "ldr lr, [sp, #16]\n" \
-          "2:\n" \
-          "ldm lr!, {r8-r11}\n" \
-          "str lr, [sp, #48]\n" \
+          NEXT_CHANNEL \
           "add r6, r8\n" \
           "add r7, r9\n" \
           "add r10, r6\n" \
@@ -236,6 +273,33 @@ struct run {
           "str r7, [sp, #24]\n" \
           "cmp r6, r12\n" \
           "blo.w 3b\n" \
+          LEAVE_RUN \
+          CM_ASM_END)
+
+/* A single row with stride 1, four columns at once: their end is kept as that of all but two. */
+#define ALONE_FUNCTION(name, RESCALE) \
+    void name(const struct run *run); \
+    __asm(CM_ASM_FUNCTION(name) \
+          ENTER_RUN \
+          NEXT_CHANNEL \
+          "add r6, r8\n" \
+          "add r7, r9\n" \
+          "sub r10, #64\n" \
+          "add r10, r6\n" \
+          "str r7, [sp, #24]\n" \
+          "str r10, [sp, #28]\n" \
+          "cmp r6, r10\n" \
+          "beq.w 4f\n" \
+          \
+          ".p2align 2\n" \
+          "3:\n" \
+          FOUR_ALONE(RESCALE) \
+          "str r7, [sp, #24]\n" \
+          "blo.w 3b\n" \
+          "bne.w 5f\n" \
+          "4:\n" \
+          TWO_ALONE(OUTPUT_TWO) \
+          "5:\n" \
           LEAVE_RUN \
           CM_ASM_END)
 /* clang-format on */
