@@ -114,8 +114,9 @@ def _note_padding(node: Node) -> None:
     bits.
     """
     output = _output(node) if node.target is _ATEN.constant_pad_nd.default else None
-    if output is not None and output.dtype == torch.int16 and len(node.args) > 2:
-        node.meta[_PADDING] = stored_number(float(node.args[2]), output)
+    number = node.args[2] if len(node.args) > 2 else None
+    if output is not None and output.dtype == torch.int16 and isinstance(number, int | float):
+        node.meta[_PADDING] = stored_number(float(number), output)
 
 
 def _output(node: Node) -> QuantArgs | None:
