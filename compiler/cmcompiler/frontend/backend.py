@@ -51,7 +51,7 @@ from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
 from cmcompiler.frontend.rewrites.two_valued import VALUES, is_sentinel
 from cmcompiler.frontend.sharing import appoint_leaders, keep_fixed_ranges
-from cmcompiler.frontend.short_observer import ShortObserver
+from cmcompiler.frontend.short_observer import ShortObserver, largest_result
 from cmcompiler.target import Target
 
 _aten = torch.ops.aten
@@ -204,7 +204,7 @@ class RegisteredQuantizer(PatternQuantizer):  # type: ignore[misc]
             if registered.is_short:
                 for source in annotation.input_qspec_map:
                     annotation.input_qspec_map[source] = _int16(None)
-                annotation.output_qspec = _int16(None)
+                annotation.output_qspec = _int16(None, largest_result(node))
             for position, scale in registered.states.items():
                 if node.args[position] is not None:
                     annotation.input_qspec_map[node.args[position]] = _int16(scale)
@@ -251,10 +251,14 @@ def _state(final: float | SameAs | None, node: Node) -> Any:
     return _int16(final)
 
 
-def _int16(scale: float | None) -> QuantizationSpec:
-    """With this scale and zero point 0, or with an observed one."""
+def _int16(scale: float | None, most: float | None = None) -> QuantizationSpec:
+    """With this scale and zero point 0, or with an observed one.
+
+    Args:
+        most: the largest magnitude of the tensor, if that is known.
+    """
     if scale is None:
-        observer = ShortObserver.with_args(eps=2.0**-24)
+        observer = ShortObserver.with_args(eps=2.0**-24, most=most)
         form = {"quant_min": -INT16_MAX, "quant_max": INT16_MAX}
         return QuantizationSpec(torch.int16, observer, **form, qscheme=torch.per_tensor_symmetric)
     return FixedQParamsQuantizationSpec(
