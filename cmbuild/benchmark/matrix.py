@@ -55,7 +55,7 @@ class BenchCell:
 
     Attributes:
         toolchain: that built the image.
-        best: instruction set and toolchain are those of upstream's measurements.
+        best: the zoo's model, with the instruction set and toolchain of upstream's measurements.
         result: None if the run did not finish.
         failure: why it did not finish, or is not verified, in one line.
         caveat: how the machine that ran it differs from the board.
@@ -236,13 +236,15 @@ def cell(run: SimulateStage, failure: CmbuildError | None) -> BenchCell:
     """The result of a run, or why it failed."""
     runner = run.runner
     isa, toolchain = runner.plan.isa, runner.library.toolchain_name
+    source = runner.plan.source
     return BenchCell(
-        model=runner.plan.source.name,
+        model=source.name,
         board=runner.board.name,
         target=runner.board.cpu,
         isa=isa.label,
         toolchain=toolchain,
-        best=isa is BEST_ISA[runner.board.cpu]
+        best=source.model in zoo.names()
+        and isa is BEST_ISA[runner.board.cpu]
         and (toolchain, runner.executor) == (UPSTREAMS, EXECUTORS[0]),
         result=run.result,
         failure=None if failure is None else failure.message,

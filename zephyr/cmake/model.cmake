@@ -4,7 +4,7 @@ set(CMBUILD_COMMAND "cmbuild" CACHE STRING "what runs cmbuild: a program, or sev
 
 set_property(GLOBAL PROPERTY CMBUILD_MODULE "${CMAKE_CURRENT_LIST_DIR}/..")
 
-# cmbuild_add_model(TARGET MODEL [NAME name] [SAMPLES N] [IO program|int8|uint8] [FEED whole|rows] [KEEP_STATE])
+# cmbuild_add_model(TARGET MODEL [NAME name] [SAMPLES N] [IO program|int8|uint8|int16] [FEED whole|rows] [KEEP_STATE])
 #
 # Adds a model to TARGET, usually `app`; as many models as one likes. MODEL is the folder of a package written
 # by `cmbuild package --as zephyr`, which needs no Python; or a program (.pte, .tflite) or any other model that
@@ -13,7 +13,7 @@ set_property(GLOBAL PROPERTY CMBUILD_MODULE "${CMAKE_CURRENT_LIST_DIR}/..")
 #   NAME:    the prefix of everything that the model defines; by default that of the package, or the name of the
 #            file or model, with `model_` before it if it would collide: string.pte becomes model_string.
 #   SAMPLES: number of test vectors, if the build packages the model.
-#   IO:      int8 and uint8 omit quantize and dequantize at the model's inputs and outputs.
+#   IO:      int8, uint8 and int16 omit quantize and dequantize at the model's inputs and outputs.
 #   FEED:    rows takes inputs and hands out images row by row.
 #   KEEP_STATE: LSTMs of a .tflite go on where the run before ended.
 #

@@ -220,7 +220,14 @@ class _Sides:
 
     def judged(self, before: Side, after: Side) -> tuple[Side, Side]:
         """Both sides, a program's runs beside the float model that the other side has."""
-        stages = [self._stages.get(side.title, {}) for side in (before, after)]
+        stages = [
+            {
+                title: stage
+                for title, stage in self._stages.get(side.title, {}).items()
+                if title in side.runs
+            }
+            for side in (before, after)
+        ]
         return _judged(before, *stages), _judged(after, *reversed(stages))
 
     def _run(self, title: str, project: Project, build_dir: Path) -> Side:

@@ -57,6 +57,10 @@ def test_two_models_are_compared_side_by_side(without_torch: Commands) -> None:
     (run,) = result.document["runs"]
     arena = next(each for each in run["metrics"] if each["metric"] == "arena")
     assert arena["before"] and arena["after"]
+    (without_torch.folder / "net.py").write_text("def make():\n    return None\n")
+    result = without_torch("compare", words[0], "net.py:make", *words[2:4])
+    failure = "the model on native in net.py:make (after): exporting: a .tflite needs no torch"
+    assert (result.exit_code, result.stderr) == (1, f"error: {failure}\n")
 
 
 def test_a_trained_program_is_packaged_with_the_bytes_of_micro(without_torch: Commands) -> None:
