@@ -163,7 +163,7 @@ def _over(source: Node, dims: list[int], factor: float | None, eps: float) -> _L
 
 
 def _variance(node: Node, eps: float) -> _Length | None:
-    source, dims = node.args[:2]
+    source, dims = (*node.args, None)[:2]
     correction: Any = 1
     if node.target in (aten.var.dim, aten.std.dim):
         _, _, unbiased, keepdim = arguments(node, None, None, True, False)

@@ -90,8 +90,9 @@ def test_layer_norms(name: str) -> None:
         lambda _, x: x[:, :1] / torch.sqrt(mean_square(x[:, 1:2]) + 1e-6),
         lambda _, x: (x - x.mean(1, keepdim=True)) / (x.var(-1, keepdim=True) + 1).sqrt(),
         lambda _, x: x * torch.rsqrt(x.mean(-1, keepdim=True).abs() + 1e-6),
+        lambda _, x: (x - x.mean()) / x.std(),
     ],
-    ids=["large addend", "sum of magnitudes", "another", "other dimension", "mean"],
+    ids=["large addend", "sum of magnitudes", "another", "other dimension", "mean", "of all"],
 )
 def test_others_stay(compute: Compute) -> None:
     found = targets(rewritten(Written(compute), X))
