@@ -21,12 +21,14 @@ typedef void convolve_function(const struct pixel *pixel, int8_t *out, int32_t f
 /* CONVOLVE: adds the products of nine taps to the sum in r3. r0 points to the taps, as it does afterwards; r1 is
    the channel's offset from them, r2 its filter. r4 holds the weights of several taps; r5 to r7 are free. */
 #ifdef __thumb2__
-/* r8 is a weight. */
-#define ADD_THREE_TAPS(weight0, weight1, weight2) \
+/* r8 is a weight: the last one of a word may be taken before the next word is loaded beside taps. */
+#define ADD_THREE_TAPS(last, next, weight0, weight1, weight2) \
     "ldm r0!, {r5-r7}\n" \
+    last \
     LOAD_TAP "r5, [r5, r1]\n" \
     LOAD_TAP "r6, [r6, r1]\n" \
     LOAD_TAP "r7, [r7, r1]\n" \
+    next \
     weight0 "mla r3, r5, r8, r3\n" \
     weight1 "mla r3, r6, r8, r3\n" \
     weight2 "mla r3, r7, r8, r3\n"
@@ -35,9 +37,9 @@ typedef void convolve_function(const struct pixel *pixel, int8_t *out, int32_t f
 #define NEXT_WEIGHTS(address) "ldr r4, " address "\n"
 #define CONVOLVE \
     NEXT_WEIGHTS("[r2, #12]") \
-    ADD_THREE_TAPS(WEIGHT("0"), WEIGHT("8"), WEIGHT("16")) \
-    ADD_THREE_TAPS(WEIGHT("24") NEXT_WEIGHTS("[r2, #16]"), WEIGHT("0"), WEIGHT("8")) \
-    ADD_THREE_TAPS(WEIGHT("16"), WEIGHT("24") NEXT_WEIGHTS("[r2, #20]"), WEIGHT("0")) \
+    ADD_THREE_TAPS("", "", WEIGHT("0"), WEIGHT("8"), WEIGHT("16")) \
+    ADD_THREE_TAPS(WEIGHT("24"), NEXT_WEIGHTS("[r2, #16]"), "", WEIGHT("0"), WEIGHT("8")) \
+    ADD_THREE_TAPS("", "", WEIGHT("16"), WEIGHT("24") NEXT_WEIGHTS("[r2, #20]"), WEIGHT("0")) \
     "subs r0, #36\n"
 #else
 #define STORE_OUTPUT(store) "mov r6, r12\n" store " r7, [r6, r1]\n"

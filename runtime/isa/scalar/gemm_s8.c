@@ -5,22 +5,25 @@
 /* The first two rows. */
 static void multiply_pair(const struct cm_gemm *gemm)
 {
-    int32_t depth = (gemm->depth + DEPTHS - 1) & -DEPTHS;
+    const int32_t depth = gemm->depth, bytes = COLUMNS * ((depth + DEPTHS - 1) & -DEPTHS);
     const int8_t *lhs = gemm->lhs;
-    struct pair excess = widen_pair(gemm->workspace, lhs, lhs + gemm->lhs_stride, gemm->depth);
+    uint32_t *rows = gemm->workspace;
+    struct pair excess = widen_pair(rows, lhs, lhs + gemm->lhs_stride, depth);
     struct limits limits = limits_of(&gemm->output);
-    struct row_output upper = {128 * excess.upper, limits, 0, 0, NULL};
-    struct row_output lower = {128 * excess.lower, limits, 0, gemm->out_stride, &upper};
+    struct pair_sums sums;
+    const int32_t size = sizeof sums.lower;
+    struct row_output upper = {128 * excess.upper, limits, size, 0, NULL};
+    struct row_output lower = {128 * excess.lower, limits, size, gemm->out_stride, &upper};
     const uint8_t *packed = gemm->weights;
-    for (int32_t c = 0; c < gemm->columns; c += COLUMNS) {
+    int8_t *out = gemm->out;
+    for (int32_t left = gemm->columns; left > 0; left -= COLUMNS, out += COLUMNS) {
         const struct block *block = (const struct block *)(const void *)packed;
         const uint8_t *weights = packed + sizeof *block;
-        struct pair_sums sums;
-        int32_t count = columns_of_block(gemm->columns - c);
-        multiply_rows(&sums, gemm->workspace, weights, gemm->depth, count);
-        lower.size = upper.size = count * (int32_t)sizeof *sums.lower;
-        output_rows(gemm, block, sums.lower, &lower, gemm->out + c);
-        packed = weights + COLUMNS * depth;
+        if (left < COLUMNS)
+            lower.size = upper.size = left * (int32_t)sizeof *sums.lower;
+        multiply_rows(&sums, rows, weights, depth, left);
+        output_rows(gemm, block, sums.lower, &lower, out);
+        packed = weights + bytes;
     }
 }
 

@@ -91,16 +91,19 @@ void cm_scalar_output_any(const struct cm_gemm *gemm, const struct block *block,
 
 void cm_isa_gemv_s8(const struct cm_gemm *gemm)
 {
-    int32_t depth = (gemm->depth + DEPTHS - 1) & -DEPTHS;
-    uint32_t excess = 128 * shift_row(gemm->workspace, gemm->lhs, gemm->depth);
-    struct row_output row = {excess, limits_of(&gemm->output), 0, 0, NULL};
+    const int32_t depth = (gemm->depth + DEPTHS - 1) & -DEPTHS;
+    uint8_t *shifted = gemm->workspace;
+    const uint32_t excess = 128 * shift_row(shifted, gemm->lhs, gemm->depth);
+    struct row_output row = {excess, limits_of(&gemm->output), sizeof(struct sums), 0, NULL};
     const uint8_t *packed = gemm->weights;
-    for (int32_t c = 0; c < gemm->columns; c += COLUMNS) {
+    int8_t *out = gemm->out;
+    for (int32_t left = gemm->columns; left > 0; left -= COLUMNS, out += COLUMNS) {
         const struct block *block = (const struct block *)(const void *)packed;
         const uint8_t *weights = packed + sizeof *block;
-        struct sums sums = multiply(gemm->workspace, weights, depth);
-        row.size = columns_of_block(gemm->columns - c) * (int32_t)sizeof *sums.column;
-        output_rows(gemm, block, sums.column, &row, gemm->out + c);
+        struct sums sums = multiply(shifted, weights, depth);
+        if (left < COLUMNS)
+            row.size = left * (int32_t)sizeof *sums.column;
+        output_rows(gemm, block, sums.column, &row, out);
         packed = weights + COLUMNS * depth;
     }
 }

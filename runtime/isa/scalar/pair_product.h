@@ -113,7 +113,8 @@ void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows
 /* Words are loaded into r0, and the end of the rows is in r3 at first. `both` and `upper` of each column are r8
    and r4, r9 and r5, r10 and r6, r11 and r7, the last two from PAIR_UPPER on. A turn has eight depths; if their number is no multiple of that, the
    first turn begins within. back: by the depths that leaves out, r3 bytes of rows and of weights; ahead: by a turn.
-   half: half the bytes of code for a depth; store: stores the sums at r0. */
+   half: half the bytes of code for a depth; PAIR_END: loads the end beside the last weight; store: stores the sums
+   at r0. */
 #define PAIR_FUNCTION(name, depth, half, back, ahead, store) \
     CM_ASM_FUNCTION(name) \
     PAIR_ENTER \
@@ -129,14 +130,14 @@ void cm_scalar_multiply_rows_by_two(struct pair_sums *sums, const uint32_t *rows
     "add pc, r3\n" \
     "nop\n" \
     "1:\n" \
-    depth("0", "0", "1", "2", "3") \
-    depth("4", "4", "5", "6", "7") \
-    depth("8", "8", "9", "10", "11") \
-    depth("12", "12", "13", "14", "15") \
-    depth("16", "16", "17", "18", "19") \
-    depth("20", "20", "21", "22", "23") \
-    depth("24", "24", "25", "26", "27") \
-    depth("28", "28", "29", "30", "31") \
+    depth("0", "0", "1", "2", "3", "") \
+    depth("4", "4", "5", "6", "7", "") \
+    depth("8", "8", "9", "10", "11", "") \
+    depth("12", "12", "13", "14", "15", "") \
+    depth("16", "16", "17", "18", "19", "") \
+    depth("20", "20", "21", "22", "23", "") \
+    depth("24", "24", "25", "26", "27", "") \
+    depth("28", "28", "29", "30", "31", PAIR_END) \
     ahead \
     PAIR_AGAIN \
     store \

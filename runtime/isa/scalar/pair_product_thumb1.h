@@ -11,7 +11,7 @@
     "add " upper ", " upper ", " w "\n"
 /* The weights of four columns are one word, because flash takes long for each read; bytes would take as many
    instructions. LDM goes on by itself, and takes as long as LDR. 48 bytes of code. */
-#define PAIR_DEPTH(k, offset0, offset1, offset2, offset3) \
+#define PAIR_DEPTH(k, offset0, offset1, offset2, offset3, beside) \
     "ldm r1!, {r0}\n" \
     "ldm r2!, {r6}\n" \
     "uxtb r3, r6\n" PAIR_COLUMN("r8", "r4", "r3") \
@@ -19,10 +19,11 @@
     "lsrs r6, r6, #8\n" "uxtb r3, r6\n" PAIR_COLUMN("r10", "r12", "r3") \
     "lsrs r6, r6, #8\n" PAIR_COLUMN("r11", "lr", "r6")
 #define PAIR_DEPTH_HALF "24"
+#define PAIR_END ""
 #define PAIR_BACK ""
 #define PAIR_AHEAD ""
 /* 24 bytes of code. */
-#define PAIR_DEPTH_BY_TWO(k, offset0, offset1, offset2, offset3) \
+#define PAIR_DEPTH_BY_TWO(k, offset0, offset1, offset2, offset3, beside) \
     "ldr r0, [r1, #" k "]\n" \
     "ldrh r6, [r2, #" offset0 "]\n" \
     "uxtb r3, r6\n" PAIR_COLUMN("r8", "r4", "r3") \
