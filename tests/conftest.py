@@ -38,8 +38,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Imports torch before any module of tests, so that it is seeded before their weights."""
-    if not config.getoption("quick"):
+    """Imports torch before any module of tests, so that it is seeded before their weights.
+
+    A process that only hands tests to others needs none.
+    """
+    hands_on = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if not config.getoption("quick") and not hands_on:
         import_module("torch")
 
 

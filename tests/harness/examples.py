@@ -47,7 +47,7 @@ class Example:
             for tensor, array in self.reference.tensors.items()
         }
 
-    @property
+    @cached_property
     def keeping_inputs(self) -> Example:
         """The same with its inputs as additional outputs, so that no op may work in place."""
         graph = self.graph
@@ -55,7 +55,14 @@ class Example:
         if (before := graph.pruning) is not None:
             whole = replace(before.whole, outputs=ports)
             graph = replace(graph, pruning=replace(before, whole=whole))
-        return replace(self, graph=replace(graph, outputs=ports))
+            return replace(self, graph=replace(graph, outputs=ports))
+        kept = replace(self, graph=replace(graph, outputs=ports))
+        known = self.reference
+        pairs = zip(graph.inputs, self.inputs, strict=True)
+        inputs = (port.to_logical(port.to_physical(array)) for port, array in pairs)
+        # References of large networks are computed once, not twice.
+        kept.__dict__["reference"] = replace(known, outputs=(*known.outputs, *inputs))
+        return kept
 
     @property
     def works_in_place(self) -> bool:

@@ -63,8 +63,8 @@ def imports_of(name: str, path: Path) -> Iterator[Import]:
                     yield from walk(ast.Module([part], []), at_once, True)
                 for part in child.orelse:
                     yield from walk(ast.Module([part], []), at_once, for_types)
-            else:
-                is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            elif not isinstance(child, ast.expr):  # most of all nodes, and none imports
+                is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
                 yield from walk(child, at_once and not is_function, for_types)
 
     yield from walk(ast.parse(path.read_text()), at_once=True, for_types=False)

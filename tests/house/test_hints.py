@@ -17,13 +17,15 @@ from cmbuild.strictfile import tomllib
 _SENTENCES = ("cmbuild knows ",)
 """Beginnings of hints that are not commands."""
 
+_MAY_HINT = re.compile(r"\b(hint|install)\b")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
 
 def hints() -> Iterator[tuple[str, str]]:
     """Texts of hints in the sources, with their module; what is filled in stands as `X`."""
-    for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text())):
+    sources = ((name, path.read_text()) for name, path in MODULES.items())
+    for name, source in ((name, source) for name, source in sources if _MAY_HINT.search(source)):
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.keyword) and node.arg in ("hint", "install"):
                 yield from ((name, text) for text in texts(node.value))
             elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:

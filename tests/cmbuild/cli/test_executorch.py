@@ -16,8 +16,12 @@ PROGRAM = PROGRAMS / "two_inputs.pte"
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    return make_checkout(tmp_path)
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """At one place in all tests, so that what a test compiles is in the cache of the next one."""
+    place = tmp_path_factory.getbasetemp() / "upstream"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    return make_checkout(place)
 
 
 @pytest.fixture
