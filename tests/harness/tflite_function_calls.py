@@ -55,6 +55,9 @@ def extreme(make: Maker, name: str, right: tuple[int, ...] = (3, 4, 5)) -> None:
     leaky_relu={"name": "LEAKY_RELU", "alpha": 0.2},
     leaky_relu_quarter={"name": "LEAKY_RELU", "alpha": 0.25, "same": True},
     leaky_relu_negative={"name": "LEAKY_RELU", "alpha": -0.3},
+    gelu={"name": "GELU"},
+    gelu_by_tanh={"name": "GELU", "approximate": True},
+    exp={"name": "EXP"},
 )
 def function(
     make: Maker,
@@ -68,6 +71,12 @@ def function(
     source = make.source((2, 128), scale, 3)
     result = make.result((2, 128), *((scale, 3) if same else out))
     make.file.operator(name, (source,), (result,), **options)
+
+
+@case()
+def logarithm(make: Maker) -> None:
+    source = make.source((2, 128), 0.05, -128)
+    make.file.operator("LOG", (source,), (make.result((2, 128), 0.02, -40),))
 
 
 @case()

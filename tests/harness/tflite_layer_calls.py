@@ -133,6 +133,18 @@ def fully_connected(
     )
 
 
+@case(plain={}, rows={"shape": (2, 3, 12), "activation": RELU6})
+def fully_connected_product(
+    make: Maker, *, shape: tuple[int, ...] = (5, 12), activation: int = NONE
+) -> None:
+    """A fully connected layer whose weights are computed."""
+    operands = make.source(shape), make.source((7, 12), 0.0113, -7), -1
+    out = make.result((*shape[:-1], 7))
+    make.file.operator(
+        "FULLY_CONNECTED", operands, (out,), activation=activation, keep_num_dims=len(shape) > 2
+    )
+
+
 @case(
     same={},
     strided={"stride": (2, 3), "padding": VALID, "activation": RELU},

@@ -15,7 +15,10 @@ UNIT = 1 / 32768
 
 NOT_THERE = (
     "function_elu",
+    "function_exp",
+    "function_gelu",
     "function_hard_swish",
+    "fully_connected_product",
     "place",
     "pad_value",
     "reduction_largest",

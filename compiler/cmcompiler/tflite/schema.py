@@ -99,6 +99,7 @@ class BuiltinOptions(IntEnum):
     BatchMatMulOptions = 101
     CallOnceOptions = 103
     VarHandleOptions = 111
+    GeluOptions = 116
 
 
 class BufferTable(IntEnum):

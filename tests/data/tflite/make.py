@@ -6,7 +6,7 @@ Needs PyPI's tflite-micro and ai-edge-litert; `python tests/data/tflite/make.py`
 
 Those of the LSTM are of CMSIS-NN's arm_lstm_unidirectional_s8 instead, which Micro calls on a
 Cortex-M with zeroed states; its kernel for other machines computes other bits. This keeps them.
-Slices that Micro lacks are LiteRT's.
+Slices and functions that Micro lacks are LiteRT's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tflite_micro import runtime
 
 HERE = Path(__file__).parent
 CMSIS_NN = "unidirectional_sequence_lstm"
-LITERT = "entries"
+LITERT = ("entries", "function_exp", "function_gelu", "logarithm")
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "compiler")]
 
 from harness.tflite_calls import TfliteCall, tflite_calls  # noqa: E402

@@ -176,6 +176,59 @@ def read_elu(call: Call) -> None:
     _emit(call, compute)
 
 
+_ROOT_HALF = math.sqrt(0.5)
+
+
+def _gelu(x: float) -> float:
+    return 0.5 * x * (1 + math.erf(x * _ROOT_HALF))
+
+
+def _gelu_by_tanh(x: float) -> float:
+    return 0.5 * x * (1 + math.tanh(2 / math.sqrt(math.pi) * _ROOT_HALF * (x + 0.044715 * x**3)))
+
+
+def _exponential(x: float) -> float:
+    return math.exp(x) if x < _LARGEST_EXPONENT else math.inf
+
+
+def _logarithm(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf
+
+
+_LARGEST_EXPONENT = 88.0
+"""Of exponentials that single precision holds."""
+
+
+@tflite_op("GELU")
+def read_gelu(call: Call) -> None:
+    _emit_real(call, _gelu_by_tanh if call.boolean("approximate") else _gelu)
+
+
+@tflite_op("EXP")
+def read_exponential(call: Call) -> None:
+    _emit_real(call, _exponential)
+
+
+@tflite_op("LOG")
+def read_logarithm(call: Call) -> None:
+    """Zero, and what has no logarithm, gives the smallest number."""
+    _emit_real(call, _logarithm)
+
+
+def _emit_real(call: Call, function: Callable[[float], float]) -> None:
+    """Emits a table of the nearest numbers to a real function."""
+    source, result = read_scale(call, "input"), read_scale(call, "out")
+
+    def compute(x: Numbers) -> Numbers:
+        reals = source.single * (x - source.zero_point).astype(np.float32)
+        values = np.array([function(float(each)) for each in reals], np.float32)
+        with np.errstate(all="ignore"):
+            steps = rounded(values * (np.float32(1) / result.single)) + result.zero_point
+        return np.clip(np.nan_to_num(steps), -(1 << 31), 1 << 31).astype(np.int64)
+
+    _emit(call, compute)
+
+
 @tflite_op("HARD_SWISH")
 def read_hard_swish(call: Call) -> None:
     """In 16 bits: x times a multiplier that rises from 0 to 1 between -3 and 3."""

@@ -32,6 +32,10 @@ from cmcompiler.ops.tflite._scales import (
 @tflite_op("FULLY_CONNECTED")
 def read_fully_connected(call: Call) -> None:
     features, output = read_activations(call)
+    filters = call.tensor("filter")
+    if filters.data is None and filters.dtype == features.dtype == np.int8:
+        _multiply_activations(call, features, filters, output)
+        return
     weights = call.constant("filter", dtype=np.int8, rank=2)
     if call.integer("weights_format") != 0:
         call.unsupported("its weights are shuffled")
@@ -60,6 +64,37 @@ def read_fully_connected(call: Call) -> None:
     operand = call.reshape(features, (*output.shape[:-1], depth))
     rows_first = call.arrange(operand, range(operand.rank))
     call.emit(Linear(weights, bias, requantize, rows), [rows_first], [output.tensor])
+
+
+def _multiply_activations(call: Call, features: Operand, filters: Operand, output: Operand) -> None:
+    """The product of two computed matrices, which converters write as a layer without bias."""
+    if not call.is_none("bias"):
+        call.unsupported("it has a bias, and its filter is not constant")
+    if filters.rank != 2 or 0 in filters.shape or features.numel % filters.shape[1]:
+        call.invalid(f"filter has shape {list(filters.shape)} for {list(features.shape)}")
+    columns, depth = filters.shape
+    rows = features.numel // depth
+    if output.shape[-1:] != (columns,) or output.numel != rows * columns:
+        call.invalid(f"{list(features.shape)} and {list(filters.shape)} to {list(output.shape)}")
+    check_depth(call, depth)
+    first, second = (
+        call.arrange(call.reshape(matrix, (1, size, depth)), range(3))
+        for matrix, size in ((features, rows), (filters, columns))
+    )
+    scales, result = (
+        [read_scale(call, name) for name in ("input", "filter")],
+        read_scale(call, "out"),
+    )
+    factor = product_factor(scales[0], scales[1].scale, result.scale)
+    op = BatchMatmul(
+        (1, rows, columns, depth),
+        scales[0].zero_point,
+        scales[1].zero_point,
+        read_requantize(call, [factor], result, read_activation_range(call, result)),
+    )
+    product = call.temporary(output.dtype, (1, rows, columns))
+    call.emit(op, [first, second], [product])
+    call.emit(View(output.shape), [product], [output.tensor])
 
 
 @tflite_op("BATCH_MATMUL")
