@@ -12,14 +12,12 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend import backend
-from cmcompiler.frontend.float_parts import UnroundedPart
+from cmcompiler.frontend.float_parts import UnroundedPart, source_of
 from cmcompiler.frontend.operators.arithmetic import DIVISIONS
 from cmcompiler.frontend.simulation import Results, Simulation
 from cmcompiler.frontend.tried_samples import sample_count
 
 REASON = "its divisor would be rounded to 0"
-
-_MOST = 16
 
 
 class ZeroDivisors:
@@ -31,7 +29,7 @@ class ZeroDivisors:
 
     def __init__(self, prepared: GraphModule, samples: Sequence[Sequence[Tensor]]) -> None:
         self._simulation = Simulation(prepared)
-        self._samples = samples[: min(_MOST, sample_count(prepared))]
+        self._samples = samples[: sample_count(prepared)]
 
     def among(self, divisions: Sequence[Node]) -> list[Node]:
         """The divisions that have one."""
@@ -108,7 +106,7 @@ def _reach_exact(
         division = part.result(node)
         if not zeros.among([division]):
             return True
-        rounded = [each.all_input_nodes[0] for each in _rounded(division.args[1])]
+        rounded = [source_of(each) for each in _rounded(division.args[1])]
         read = set(rounded) & inputs - part.exact
         sources = [each for each in rounded if each.op == "call_function"]
         if not with_layers:

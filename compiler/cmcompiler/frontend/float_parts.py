@@ -148,10 +148,11 @@ class UnroundedPart:
         """The argument of an operator in float in place of one that is rounded for others."""
         if argument.op != "call_module":
             return argument
-        (source, *_) = argument.all_input_nodes
+        finest = _finest(argument)
+        (source, *_) = finest.all_input_nodes
         if is_constant(source) or _is_derived(argument):
             return source
-        return source if source in self.members or source in self.exact else argument
+        return source if source in self.members or source in self.exact else finest
 
 
 def _joined(nodes: Iterable[Node]) -> Iterator[Node]:
@@ -182,6 +183,18 @@ def has_float_form(node: Node) -> bool:
 
 def _name(node: Node) -> str:
     return node.target._schema.name if isinstance(node.target, OpOverload) else ""
+
+
+def source_of(held: Node) -> Node:
+    """What a node rounds to a range; numbers of 16 bits may be rounded to 8 once more."""
+    return _finest(held).all_input_nodes[0]
+
+
+def _finest(held: Node) -> Node:
+    """The first of several nodes that round a tensor."""
+    while (source := held.all_input_nodes[0]).op == "call_module":
+        held = source
+    return held
 
 
 def _is_derived(node: Node) -> bool:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Interpreter, Node
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
-from cmcompiler.frontend.float_parts import UnroundedPart
+from cmcompiler.frontend.float_parts import UnroundedPart, source_of
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.simulation import rounded
 
@@ -77,7 +77,7 @@ class OperandRounding:
         Returns: whether the result is exact enough then.
         """
         while causes := self.causes(part.result(node)):
-            sources = [cause.all_input_nodes[0] for cause in causes]
+            sources = [source_of(cause) for cause in causes]
             read = set(sources) & set(inputs)
             sources = [source for source in sources if source.op == "call_function"]
             if not with_layers:

@@ -56,3 +56,21 @@ def test_divides_in_float_if_a_divisor_would_be_0(
     made = np.stack([result for (result,) in api.reference(compiled, compiled.vectors)])
     error = ((made - exact) ** 2).sum()
     assert 10 * np.log10((exact**2).sum() / error) > least
+
+
+class Gains(nn.Module):
+    """Levels divided by a power of their mean, which int16 holds and int8 does not."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        level = x.abs() * torch.exp(4 * x[..., :1])
+        return level / (level.mean(-1, keepdim=True) + 1e-6) ** 0.98
+
+
+def test_divides_what_16_bits_hold_before_8_round_it() -> None:
+    torch.manual_seed(0)
+    samples = [torch.randn(1, 4, 8) for _ in range(8)]
+    compiled = api.compile(Gains(), samples[0], samples, activations="int16")
+    assert compiled.fidelity.faithful
+    (division,) = (each for each in compiled.placement if each.op == "div")
+    assert "left in float" in (division.reason or "")
+    assert min(each.snr_db for each in compiled.fidelity.resolutions) > 20
