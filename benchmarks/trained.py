@@ -168,11 +168,14 @@ def _notes(rows: list[Row], others: Mapping[str, Any]) -> Iterator[str]:
         "on random features of the range of real ones."
     )
     yield ""
-    for model, macs, whole in dict.fromkeys((r.model, r.macs, r.whole_macs) for r in rows):
-        if macs < whole:
+    for model, whole in dict.fromkeys((r.model, r.whole_macs) for r in rows):
+        macs = sorted({r.macs for r in rows if r.model == model})
+        if macs[0] < whole:
+            # Cores differ in whether a copy of the channels that a layer reads is worth its memory.
+            left = " or ".join(f"{each / 1e6:.3f}" for each in macs)
             yield wrapped(
-                f"Channels of {model} that are one number for all inputs are not computed: "
-                f"{macs / 1e6:.3f} of {whole / 1e6:.3f} million multiply-accumulates are left."
+                f"Channels of {model} that change no output are not computed: {left} of "
+                f"{whole / 1e6:.3f} million multiply-accumulates are left."
             )
             yield ""
     yield wrapped(f"TFLM is {others['tflm']['source']}")
