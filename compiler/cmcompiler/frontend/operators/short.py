@@ -286,12 +286,12 @@ def _layer(
 
 
 def _limits(output: Quantization, least: Any, largest: Any) -> tuple[int, int]:
-    """The range of stored results, for a range of real ones."""
+    """The range of stored results, for a range of real ones; loops saturate to the type's."""
     low, high = (
         own if bound is None else round(bound / output.scale)
-        for bound, own in ((least, output.minimum), (largest, output.maximum))
+        for bound, own in ((least, -output.maximum - 1), (largest, output.maximum))
     )
-    low = min(max(low, output.minimum), output.maximum)
+    low = min(low if least is None else max(low, output.minimum), output.maximum)
     return low, max(min(high, output.maximum), low)
 
 
