@@ -3,7 +3,6 @@
 #ifndef CMRT_NIBBLES_H
 #define CMRT_NIBBLES_H
 
-#include "cmrt/gates.h"
 #include "cmrt/isa.h"
 #include "cmrt/short_output.h"
 
@@ -91,26 +90,6 @@ static inline void cm_multiply_short_nibbles(const struct cm_gemm *gemm, cm_unpa
         part.columns = columns * (int32_t)sizeof(int16_t);
         multiply(&part);
         part.out += part.columns;
-    }
-}
-
-/* Gates of one row. */
-static inline void cm_add_nibbles_to_gates(const struct cm_gate_weights *weights, const int8_t *row,
-                                           int16_t *gates, void *workspace, cm_unpack_function *unpack)
-{
-    const struct cm_nibbles *const sizes = weights->packed;
-    const uint8_t *in = (const uint8_t *)(sizes + 1);
-    struct cm_gate_weights part = *weights;
-    part.packed = in;
-    if (sizes->unpacked == 0) {
-        cm_isa_gemv_s16(&part, row, gates, workspace);
-        return;
-    }
-    part.packed = workspace;
-    for (int32_t left = weights->gates; left > 0; left -= part.gates, gates += part.gates) {
-        part.gates = left < sizes->columns ? left : sizes->columns;
-        in = cm_unpack_blocks(sizes, unpack, workspace, in, part.gates);
-        cm_isa_gemv_s16(&part, row, gates, (int8_t *)workspace + sizes->unpacked);
     }
 }
 

@@ -40,8 +40,8 @@ struct rescale {
     ADD_TO_GATES("r2", "r3") \
     "str r10, [sp, #16]\n"
 
-STRIP_FUNCTION(cm_dsp_add_to_gates, PAIRED_PRELOAD, PAIRED_TURNS, PART_PAIRS OUTPUT_GATES);
-STRIP_FUNCTION(cm_dsp_sum_gates, PAIRED_PRELOAD, PAIRED_TURNS, PART_PAIRS STORE_SUMS("48"));
+STRIP_FUNCTION(cm_dsp_add_to_gates, PAIRED_PRELOAD, PAIRED_TURNS(MULTIPLY_PAIRED), PART_PAIRS OUTPUT_GATES);
+STRIP_FUNCTION(cm_dsp_sum_gates, PAIRED_PRELOAD, PAIRED_TURNS(MULTIPLY_PAIRED), PART_PAIRS STORE_SUMS("48"));
 /* clang-format on */
 
 static void add_general(struct strip *strip, const int8_t *weights, int32_t bytes, int16_t *gates,

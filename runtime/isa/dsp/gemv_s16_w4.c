@@ -1,6 +1,6 @@
 /* int16 gates of one int8 row, with weights of four bits, with the DSP extension: unpacked, then multiplied
    as bytes. */
-#include "cmrt/nibbles.h"
+#include "cmrt/narrow_gates.h"
 
 /* The second columns of pairs are signed. */
 static void unpack(const struct cm_nibbles *sizes, int8_t *out, const uint8_t *factors, const uint8_t *in)

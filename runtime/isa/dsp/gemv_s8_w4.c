@@ -3,7 +3,7 @@
    A halfword is a depth of four columns, as in gemm_s8_w4.c. */
 #include "vector_product.h"
 
-enum { NARROW_BYTES = 8, NARROW_CODE = 72 };
+enum { NARROW_BYTES = 8 };
 
 /* clang-format off */
 #define WITHOUT_LOWEST(rest, weights) "bic " rest ", " weights ", #0x000f000f\n"
@@ -18,7 +18,7 @@ enum { NARROW_BYTES = 8, NARROW_CODE = 72 };
     "sub r1, r1, r5\n" \
     "sub r0, r0, r5\n"
 
-/* Four depths: 18 instructions of four bytes. No result is used by the instruction after. */
+/* Four depths: PAIRED_CODE, as 18 instructions of four bytes. No result is used by the instruction after. */
 #if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
 /* A Cortex-M7: see row_product.h. */
 #define NARROW_PRELOAD \
@@ -59,18 +59,18 @@ enum { NARROW_BYTES = 8, NARROW_CODE = 72 };
     "asr r1, r1, #4\n" \
     "asr r3, r3, #4\n"
 
-STRIP_FUNCTION(cm_dsp_multiply_vector_w4, NARROW_PRELOAD, TURN_OF_FOUR(MULTIPLY_NARROW), PART_NARROW OUTPUT_COLUMNS);
-STRIP_FUNCTION(cm_dsp_sum_vector_w4, NARROW_PRELOAD, TURN_OF_FOUR(MULTIPLY_NARROW), PART_NARROW STORE_SUMS("32"));
+STRIP_FUNCTION(cm_dsp_multiply_vector_w4, NARROW_PRELOAD, PAIRED_TURNS(MULTIPLY_NARROW), PART_NARROW OUTPUT_COLUMNS);
+STRIP_FUNCTION(cm_dsp_sum_vector_w4, NARROW_PRELOAD, PAIRED_TURNS(MULTIPLY_NARROW), PART_NARROW STORE_SUMS("32"));
 /* clang-format on */
 
 void cm_isa_gemv_s8_w4(const struct cm_gemm *gemm)
 {
-    static const struct loop loop = {cm_dsp_multiply_vector_w4, NARROW_BYTES, NARROW_CODE, .paired = true};
+    static const struct loop loop = {cm_dsp_multiply_vector_w4, NARROW_BYTES, .paired = true};
     multiply_row(gemm, &loop);
 }
 
 void cm_isa_gemv_s8_w4_general(const struct cm_gemm *gemm)
 {
-    static const struct loop loop = {cm_dsp_sum_vector_w4, NARROW_BYTES, NARROW_CODE, .paired = true};
+    static const struct loop loop = {cm_dsp_sum_vector_w4, NARROW_BYTES, .paired = true};
     multiply_general(gemm, &loop);
 }

@@ -64,7 +64,8 @@ struct strip {
 #define PART_PAIRS "sub r0, r0, r1, lsl #8\n" "sub r2, r2, r3, lsl #8\n"
 
 #define TURN_OF_FOUR(MULTIPLY) MULTIPLY MULTIPLY MULTIPLY MULTIPLY
-#define PAIRED_TURNS TURN_OF_FOUR(MULTIPLY_PAIRED) MULTIPLY_PAIRED MULTIPLY_PAIRED
+/* PAIRED_TURN times PAIRED_CODE bytes. */
+#define PAIRED_TURNS(MULTIPLY) TURN_OF_FOUR(MULTIPLY) MULTIPLY MULTIPLY
 
 /* PRELOAD may load r4 to r10 for the first MULTIPLY, as each one may for the next.
    OUTPUT stores r0 to r3 at [sp, #16] and leaves r12 behind the four columns and r11 as it is. At first, r10 is

@@ -45,7 +45,8 @@ typedef void strip_function(const struct strip *strip);
 
 /* The loop for one type of weights, and one that leaves its sums to C.
 
-   weight_bytes: of four depths of four columns; code: bytes of code for these; paired: columns are. */
+   weight_bytes: of four depths of four columns; paired: columns are; code: bytes of code
+   for these where they are not. */
 struct loop {
     strip_function *run;
     int32_t weight_bytes, code;

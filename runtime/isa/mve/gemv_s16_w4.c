@@ -1,4 +1,5 @@
 /* int16 gates of one int8 row, with weights of four bits, with MVE: unpacked, then multiplied as bytes. */
+#include "cmrt/narrow_gates.h"
 #include "unpack.h"
 
 void cm_isa_gemv_s16_w4(const struct cm_gate_weights *weights, const int8_t *row, int16_t *gates,
