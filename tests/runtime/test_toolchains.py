@@ -44,14 +44,20 @@ BOARDS = (
 """One for each core with a simulator."""
 TYPICAL = ("cortex-m0plus", "cortex-m4", "cortex-m55")
 """A core with each instruction set."""
+REPEATED = ("cortex-m0", "cortex-m35p", "cortex-m52", "cortex-m85")
+"""Cores with the architecture and extensions of another one."""
 ALIKE = {"zig": "cortex-m0plus"}
 """The typical core of a toolchain whose compiler another has, too: Zig's is Clang."""
 
 
 def every(name: str, target: Target, *values: object) -> ParameterSet:
-    """Values for a test; without --long, only typical cores have all toolchains and sets."""
+    """Values for a test; without --long, only typical cores have all toolchains and sets.
+
+    Nor are cores that repeat another taken.
+    """
     typical = (ALIKE[name],) if name in ALIKE else TYPICAL
-    is_short = target.cpu in typical or (name == DEFAULT and target in BEST)
+    is_apart = target in BEST and target.cpu not in REPEATED
+    is_short = target.cpu in typical or (name == DEFAULT and is_apart)
     return pytest.param(*values, marks=[] if is_short else [pytest.mark.long])
 
 

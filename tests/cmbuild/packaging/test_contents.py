@@ -21,7 +21,7 @@ Packages = Callable[[str], list[Path]]
     ("board", "toolchain"),
     [
         ("corstone300", "gcc"),
-        ("microbit", "zig"),
+        pytest.param("microbit", "zig", marks=pytest.mark.long),
         pytest.param("corstone300", "clang", marks=pytest.mark.long),
         pytest.param("corstone300", "zig", marks=pytest.mark.long),
         pytest.param("microbit", "gcc", marks=pytest.mark.long),
