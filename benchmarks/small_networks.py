@@ -18,6 +18,7 @@ NAMES = (
     *("short", "short_windows", "short_narrow", "long_sums", "mixed", "nibbles", "many_nibbles"),
     *("vectors", "short_vectors", "long_vectors", "nibble_vectors", "rows", "short_rows"),
     *("nibble_rows", "fine", "short_lstm", "short_gru", "short_attention", "changing"),
+    *("short_deep", "short_separable"),
 )
 
 Made = tuple[nn.Module, Tensor, list[Tensor]]
@@ -99,6 +100,27 @@ def short_narrow() -> SimpleNamespace:
     module.extend([*_convolution(40, 40, 3, 2, groups=40), *_convolution(40, 40, 3, groups=40)])
     module.extend([*_convolution(40, 16, 3), nn.Flatten(), nn.Linear(240, 12)])
     return _of_types(module, (1, 20, 10), {"*": "8w16a"})
+
+
+def short_deep() -> SimpleNamespace:
+    """Convolutions of int16 from few channels to many."""
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(3, 32, 3), *_convolution(32, 32, 3))
+    module.extend([*_convolution(32, 64, 3, 2), *_convolution(64, 96, 3), *_convolution(96, 96, 3)])
+    module.extend([*_convolution(96, 48, 1), *_convolution(48, 160, 1), *_convolution(160, 40, 1)])
+    module.extend(_convolution(40, 64, 5, 2))
+    return _of_types(module, (3, 24, 24), {"*": "8w16a"})
+
+
+def short_separable() -> SimpleNamespace:
+    """Depthwise convolutions of int16 over images of several sizes, and the 1x1 ones between."""
+    torch.manual_seed(0)
+    module = nn.Sequential(*_convolution(3, 24, 3), *_convolution(24, 24, 3, groups=24))
+    module.extend([*_convolution(24, 64, 1), *_convolution(64, 64, 3, 2, groups=64)])
+    module.extend([*_convolution(64, 96, 1), *_convolution(96, 96, 3, groups=96)])
+    module.extend([*_convolution(96, 128, 1), *_convolution(128, 128, 3, 2, groups=128)])
+    module.extend([*_convolution(128, 256, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()])
+    return _of_types(module, (3, 28, 28), {"*": "8w16a"})
 
 
 def long_sums() -> SimpleNamespace:

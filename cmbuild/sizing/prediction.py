@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from cmbuild.boards.board import Board
 from cmbuild.cycles.clock import ClockTable
 from cmbuild.sizing.results import PredictedCycles
+from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.ir.work import Work, plain
 from cmcompiler.isa import Isa
 from cmcompiler.plan.runs.tile_calls import TileCalls
@@ -56,8 +57,10 @@ class CoreCosts(_Record):
     def prices_of(self, kernel: str) -> Work | None:
         """Prices of a kernel; those of whole images where none for tiles are known. Then `tiles` is
         not known either, so that only rows alone are priced so. A sum of all rows at once takes as
-        long as one that goes on with each row.
+        long as one that goes on with each row. Rows from outside cost what their stream does.
         """
+        if kernel in OUTSIDE:
+            return Work()
         plain = kernel.removesuffix(_TILED)
         names = (kernel, plain, f"{kernel}{_BY_ROWS}", plain.removesuffix(_GENERAL))
         return next((self.kernels[name] for name in names if name in self.kernels), None)

@@ -10,13 +10,14 @@ import click
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.needs import Needs
-from cmbuild.pipeline.request import Boundary, BuildRequest, Planning
+from cmbuild.pipeline.request import Boundary, BuildRequest, ModelChoice, Planning
 
 EPILOG = """\b
 Examples:
   cmbuild fit
   cmbuild fit mv2 --board rp2350 --io int8
   cmbuild fit resnet8 --board nrf52840dk --weights-as int16
+  cmbuild fit mv2 --board rp2350 --weights int4 --export
   cmbuild fit mv2 --board rp2350 --io int8 --ram-curve --html mv2.html
   cmbuild fit model.pte ds_cnn --json
   cmbuild fit --export --workers 4
@@ -38,6 +39,7 @@ is named; 2 usage; 3 no exported program found; 130 Ctrl-C.
 )
 @click.argument("models", nargs=-1, shell_complete=options.complete_models)
 @options.boards("See `cmbuild boards`; by default all.")
+@options.of(ModelChoice, only=("seed", "weights", "calibration", "activations", "no_refinement"))
 @options.of(Boundary, only=("io", "feed"))
 @options.of(Planning, only=("ram_budget", "weights_as"))
 @options.of(Needs)

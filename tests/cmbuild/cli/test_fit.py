@@ -96,6 +96,15 @@ def test_what_wide_weights_cost_and_buy(cmbuild: Commands) -> None:
     assert grown["weights"] > 0 and wide["flash"] == sum(grown.values())
 
 
+def test_types_and_weights_are_of_an_export(cmbuild: Commands) -> None:
+    """A program has them; a model that was not exported so is not taken for another."""
+    refused = cmbuild("fit", IMAGE, "--activations", "int16")
+    assert refused.exit_code == 2
+    assert "--activations needs a model to export" in refused.stderr
+    missing = cmbuild("fit", "mlp", "--board", "rp2350", "--weights", "int4", "--seed", "77")
+    assert missing.exit_code == 3
+
+
 def small_board(folder: Path) -> Path:
     """A board like mps2-an385 with too little memory for anything."""
     place = folder / "boards" / "small"

@@ -14,6 +14,7 @@ from cmbuild.catalog import find_board
 from cmbuild.sizing.prediction import known_costs, predict, work_by_kernel, work_of_steps
 from cmcompiler.importer.build import build_graph
 from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
@@ -35,6 +36,25 @@ def test_recorded_runs_are_predicted_within_the_error_that_is_told(cpu: str) -> 
     assert len(errors) >= 7
     assert max(errors) <= CLOSE
     assert costs.error_percent - 1 < max(errors) <= costs.error_percent
+
+
+@pytest.mark.parametrize("cpu", CORES)
+def test_no_product_is_nearly_free(cpu: str) -> None:
+    """Costs fitted to layers that are alike may lie in their outputs alone, so that deeper layers
+    cost too little.
+    """
+    kernels = CORES[cpu].kernels
+    least = 0.4 * kernels["conv2d"].filled
+    products = [name for name in kernels if "conv2d" in name or name.startswith("linear")]
+    products = [name for name in products if "depthwise" not in name]
+    assert len(products) >= 10
+    assert [name for name in products if kernels[name].filled < least] == []
+
+
+@pytest.mark.parametrize("cpu", CORES)
+def test_rows_from_outside_cost_what_their_stream_does(cpu: str) -> None:
+    costs = CORES[cpu]
+    assert costs.cycles({each: Work(calls=9) for each in OUTSIDE}) == 0
 
 
 def convolution(width: int, channels: int, side: int = 3) -> Graph:
