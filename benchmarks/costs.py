@@ -58,6 +58,7 @@ from cmbuild.sizing.prediction import (
 )
 from cmcompiler import zoo
 from cmcompiler.importer.suffixes import PROGRAMS
+from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
 from cmcompiler.plan.record import PlanRecord
@@ -240,8 +241,11 @@ class Runs:
                 print(f"{name} on {board}: another plan")
                 continue
             cycles = by_step(run.cycles, record.steps)
-            amounts = zip(work_of_steps(plan), cycles, strict=True)
-            self.steps += [(name, kernel, amount, taken) for (kernel, amount), taken in amounts]
+            self.steps += [
+                (name, kernel, amount, taken)
+                for (kernel, amount), taken in zip(work_of_steps(plan), cycles, strict=True)
+                if kernel not in OUTSIDE
+            ]
             self.recorded[name] = RecordedRun(cycles=round(sum(cycles)), work=work_by_kernel(plan))
 
 
