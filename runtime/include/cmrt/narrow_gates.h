@@ -1,5 +1,4 @@
 /* Gates of recurrent layers with weights of four bits. */
-
 #ifndef CMRT_NARROW_GATES_H
 #define CMRT_NARROW_GATES_H
 

@@ -62,17 +62,7 @@ struct apart_filter {
     "ldr.w r7, [sp, #40]\n" \
     "ldr r12, [sp, #12]\n" \
     RESCALE \
-    "ldr lr, [sp, #8]\n" \
-    "ldr.w r7, [sp, #24]\n" \
-    "ldr r12, [sp, #28]\n" \
-    SATURATE("r11") \
-    "strb r8, [r7]\n" \
-    "strb r9, [r7, lr]\n" \
-    "add r7, r7, lr, lsl #1\n" \
-    "cmp r6, r12\n" \
-    "strb r10, [r7]\n" \
-    "strb r11, [r7, lr]\n" \
-    "add r7, r7, lr, lsl #1\n"
+    STORE_FOUR_OUTPUTS
 
 /* Two outputs, any rounding. */
 #define TWO_OUTPUTS_APART \

@@ -185,7 +185,21 @@ struct run {
     OUTPUT \
     "add r6, #64\n"
 
-/* The same for four columns, as far as the outputs. */
+/* Stores four columns of a row; the last one is not saturated yet. */
+#define STORE_FOUR_OUTPUTS \
+    "ldr lr, [sp, #8]\n" \
+    "ldr.w r7, [sp, #24]\n" \
+    "ldr r12, [sp, #28]\n" \
+    SATURATE("r11") \
+    "strb r8, [r7]\n" \
+    "strb r9, [r7, lr]\n" \
+    "add r7, r7, lr, lsl #1\n" \
+    "cmp r6, r12\n" \
+    "strb r10, [r7]\n" \
+    "strb r11, [r7, lr]\n" \
+    "add r7, r7, lr, lsl #1\n"
+
+/* A single row with stride 1, four columns of it. */
 #define FOUR_ALONE(RESCALE) \
     "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
     START_ROW("r8", "r0", "r3") \
@@ -202,21 +216,7 @@ struct run {
     LOAD_FACTOR \
     RESCALE \
     "add r6, #128\n" \
-    OUTPUT_FOUR_ALONE
-
-/* Stores four columns; the last one is not saturated yet. */
-#define OUTPUT_FOUR_ALONE \
-    "ldr lr, [sp, #8]\n" \
-    "ldr.w r7, [sp, #24]\n" \
-    "ldr r12, [sp, #28]\n" \
-    SATURATE("r11") \
-    "strb r8, [r7]\n" \
-    "strb r9, [r7, lr]\n" \
-    "add r7, r7, lr, lsl #1\n" \
-    "cmp r6, r12\n" \
-    "strb r10, [r7]\n" \
-    "strb r11, [r7, lr]\n" \
-    "add r7, r7, lr, lsl #1\n"
+    STORE_FOUR_OUTPUTS
 
 /* The stack frame is a struct run up to its segments; then the outputs that come next, the end of the segment's
    columns, bias, multiplier, factor, next_row, and the segment that comes next. */
