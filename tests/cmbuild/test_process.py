@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from harness.processes import wait_until_over
 
 from cmbuild import watchdog
 from cmbuild.errors import Interrupted, MissingTool, NoSpace, ProcessFailed, TimedOut
@@ -16,13 +17,6 @@ from cmbuild.process import Processes
 
 def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def written(path: Path) -> str:
@@ -88,7 +82,7 @@ def test_time_limit_ends_grandchildren_that_ignore_sigterm(tmp_path: Path) -> No
     with pytest.raises(TimedOut) as caught:
         Processes().run(python(code), log=tmp_path / "log", timeout=1, name="QEMU")
     assert str(caught.value) == "QEMU did not end within 1 s and was stopped"
-    assert not alive(int(pid.read_text()))
+    wait_until_over(int(pid.read_text()))
 
 
 def test_sigkill_takes_the_child_with_it(tmp_path: Path) -> None:
@@ -103,8 +97,7 @@ def test_sigkill_takes_the_child_with_it(tmp_path: Path) -> None:
     number = int(written(pid))
     running.kill()
     running.wait()
-    while alive(number):
-        time.sleep(0.02)
+    wait_until_over(number)
 
 
 def test_endless_output_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +122,7 @@ def test_end_stops_what_runs_in_other_threads_and_lets_nothing_start(tmp_path: P
     processes.end()
     thread.join()
     assert len(errors) == 1
-    assert not alive(child)
+    wait_until_over(child)
     with pytest.raises(Interrupted):
         processes.run(python(""), log=tmp_path / "log", timeout=None)
 
@@ -147,7 +140,7 @@ def test_ctrl_c_stops_the_child(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         Processes().run(python(code), log=tmp_path / "log", timeout=None)
     thread.join()
-    assert not alive(int(pid.read_text()))
+    wait_until_over(int(pid.read_text()))
 
 
 def test_commands_are_echoed_as_a_shell_takes_them(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from harness.commands import NETWORK, Commands
 from harness.doctored import Doctored
+from harness.processes import wait_until_over
 
 from cmbuild.cache.store import STAMP, Entry
 from cmbuild.image.record import ImageRecord
@@ -35,13 +36,6 @@ def pid_of_fake(commands: Commands, process: subprocess.Popen[str] | None = None
     pid = int(file.read_text())
     file.unlink()
     return pid
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize(
@@ -89,7 +83,7 @@ def test_simulator_that_hangs_is_stopped(fake_qemu: Fake) -> None:
         "error: QEMU mps3-an547 did not end within 1 s and was stopped\n"
         f"  try: --timeout SECONDS sets a longer limit; its output is in {log}\n",
     )
-    assert not is_alive(pid_of_fake(commands))
+    wait_until_over(pid_of_fake(commands))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -100,7 +94,7 @@ def test_interrupted_run(fake_qemu: Fake, cmbuild: Commands, number: signal.Sign
     process.send_signal(number)
     _, error = process.communicate()
     assert (process.returncode, error) == (130, "error: interrupted\n")
-    assert not is_alive(pid)
+    wait_until_over(pid)
     assert cmbuild(*RUN).exit_code == 0
 
 
@@ -124,7 +118,7 @@ def test_interrupted_under_plain_doit(fake_qemu: Fake) -> None:
         process.send_signal(signal.SIGINT)
         _, error = process.communicate()
         assert (process.returncode, error) == (130, "error: interrupted\n")
-        assert not is_alive(pid)
+        wait_until_over(pid)
 
 
 def test_killed_run_is_safe_to_repeat(fake_qemu: Fake, cmbuild: Commands) -> None:
@@ -133,8 +127,7 @@ def test_killed_run_is_safe_to_repeat(fake_qemu: Fake, cmbuild: Commands) -> Non
     pid = pid_of_fake(commands, process)
     process.kill()
     process.communicate()
-    while is_alive(pid):  # but not for long
-        time.sleep(0.02)
+    wait_until_over(pid)
     assert cmbuild(*RUN).exit_code == 0
     folder = cmbuild.folder / "build" / "network" / "corstone300"
     assert not list(folder.glob(".*.tmp"))

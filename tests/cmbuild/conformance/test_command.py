@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 from harness.commands import Commands, Result
-from harness.processes import is_running
+from harness.processes import wait_until_over
 from harness.suite import FOLDER, with_small_suite
 
 from cmbuild.cli import main
@@ -168,4 +168,4 @@ def test_interrupted_run_leaves_no_simulator_behind(cmbuild: Commands, jobs: str
     process.send_signal(signal.SIGINT)
     _, error = process.communicate()
     assert (process.returncode, error) == (130, "error: interrupted\n")
-    assert not is_running(int(note.read_text()))
+    wait_until_over(int(note.read_text()))

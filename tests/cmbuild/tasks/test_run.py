@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
-from harness.processes import is_running
+from harness.processes import wait_until_over
 from harness.stages import CountingStage, Memory
 
 from cmbuild.errors import CmbuildError, ExitCode, UsageError
@@ -276,7 +276,7 @@ def test_signal_ends_children_and_leaves_state_whole(chain: Chain, jobs: int) ->
     thread.join()
     assert session.status == ExitCode.INTERRUPTED
     assert [error.message for error in chain.reporter.errors] == ["interrupted"]
-    assert not is_running(int(pid.read_text()))
+    wait_until_over(int(pid.read_text()))
     assert (stages[StageKind.PLAN].folder / "result").read_text() == "plan(export())"
     assert chain.run() == (0, ["plan", "runner", "simulate"])
 

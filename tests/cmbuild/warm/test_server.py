@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from harness.processes import wait_until_over
 
 from cmbuild.warm import client
 from cmbuild.warm.server import IDLE_SECONDS
@@ -66,21 +67,6 @@ def child(folder: Path) -> int:
     return int(found[0].stem)
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def ends(pid: int) -> bool:
-    deadline = time.monotonic() + 10
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not is_alive(pid)
-
-
 def test_output_and_status_are_the_clients(place: Path, tmp_path: Path) -> None:
     command = [*CLIENT, place, "", "print('done')"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -107,7 +93,7 @@ def test_a_killed_client_ends_its_export(place: Path, tmp_path: Path) -> None:
     with subprocess.Popen([*CLIENT, place, "", "time.sleep(60)"], cwd=tmp_path) as client:
         pid = child(tmp_path)
         client.kill()
-    assert ends(pid)
+    wait_until_over(pid)
 
 
 def test_a_killed_server_ends_its_exports(tmp_path: Path) -> None:
@@ -122,7 +108,8 @@ def test_a_killed_server_ends_its_exports(tmp_path: Path) -> None:
         pid = child(tmp_path)
         server.kill()
         assert "the process that exports was killed" in client.communicate()[1]
-        assert client.returncode == 1 and ends(pid)
+        assert client.returncode == 1
+        wait_until_over(pid)
 
 
 def test_a_server_without_requests_ends(tmp_path: Path) -> None:

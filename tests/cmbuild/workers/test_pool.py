@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from harness.commands import NETWORK, PROGRAMS, Commands
-from harness.processes import is_running
+from harness.processes import wait_until_over
 from harness.units import DeadlyOnceUnit, DeadlyUnit, EndlessUnit, FailingUnit, Unit
 
 from cmbuild.process import Processes
@@ -36,15 +35,6 @@ def answers(
         assert isinstance(outcome.result, Answer) and unit.key not in found
         found[unit.key] = outcome.result
     return found
-
-
-def gone(process: int) -> bool:
-    deadline = time.monotonic() + 20
-    while is_running(process):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_what_units_need_is_done_once_and_before(pool: Pool, tmp_path: Path) -> None:
@@ -94,7 +84,7 @@ def test_it_ends_with_the_server(pool: Pool, tmp_path: Path) -> None:
     assert answer.value is not None
     server = int(Path(f"/proc/{answer.value}/stat").read_text().split()[3])
     os.kill(server, signal.SIGKILL)
-    assert gone(answer.value)
+    wait_until_over(answer.value)
     with pytest.raises(PoolEnded, match="the workers have ended"):
         answers(pool, [Unit("second", tmp_path)])
 
@@ -107,7 +97,7 @@ def test_nothing_outlives_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         _, outcome = next(work)
         assert isinstance(outcome.result, Answer) and outcome.result.value is not None
         work.close()
-    assert gone(outcome.result.value)
+    wait_until_over(outcome.result.value)
     assert not pool._socket.parent.exists()
     assert units[2].performed == 0
 
