@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from cmbuild.benchmark.upstream import Measurement, measured
 from cmbuild.boards.registry import board_folders
@@ -148,6 +149,7 @@ def requests(
     max_float: str | None = None,
     needs: Needs | None = None,
     on: str = SIMULATOR,
+    types: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[RunRequest]:
     """One for each model on each board, built by each toolchain, run by each executor, with each
     type of weights that its kernels read.
@@ -161,6 +163,7 @@ def requests(
         needs: by which precision is chosen, of programs that are exported.
         max_float: see cmbuild.pipeline.request.Limits.
         on: see RunRequest.
+        types: `weights` and `activations` of ModelChoice, of programs that are exported.
 
     Raises:
         UsageError: nothing to run, or real boards without names.
@@ -193,6 +196,7 @@ def requests(
                 feed=feed if executor == EXECUTORS[0] else None,
                 ram_budget=ram_budget if executor == EXECUTORS[0] else None,
                 max_float=max_float,
+                **types,
                 **({} if needs is None else asdict(needs)),
                 on=on,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,6 +18,7 @@ from cmbuild.pipeline.request import (
     Boundary,
     ExecutorChoice,
     Limits,
+    ModelChoice,
     Planning,
     RunRequest,
 )
@@ -28,6 +30,7 @@ Examples:
   cmbuild bench --boards corstone300,corstone300:scalar --markdown table.md
   cmbuild bench --models ds_cnn --boards corstone300 --toolchain gcc,clang,zig
   cmbuild bench --boards mps2-an386 --io int8 --weights-as int8,int16
+  cmbuild bench --models ds_cnn --boards corstone300,microbit --activations int16
   cmbuild bench --models net.py:make,model.pte --csv all.csv --html all.html
   cmbuild bench --models digits,mlp --boards rp2350 --on labgrid:board=rp2350
 
@@ -49,6 +52,7 @@ board, the row gives the reason, the others continue, and the exit status is 1.
     help="executorch: ExecuTorch's own runtime; both: compare them.",
 )
 @options.of(ExecutorChoice, only=("executorch_root",))
+@options.of(ModelChoice, only=("weights", "activations"))
 @options.of(Boundary, only=("io", "feed"))
 @options.of(Planning, only=("ram_budget",))
 @click.option(
@@ -95,6 +99,7 @@ def command(
     scheduler: str | None,
     as_json: bool,
     verbose: bool,
+    **types: Any,
 ) -> int:
     """Run every model on every board, verify each, and compare its cost with ExecuTorch's own
     runtime where measured.
@@ -128,6 +133,7 @@ def command(
         max_float=max_float,
         needs=needs,
         on=on,
+        types=types,
     )
     named = {
         "models": models,
@@ -136,6 +142,7 @@ def command(
         "io": io,
         "feed": feed,
         "ram-budget": ram_budget,
+        **types,
         "weights-as": weights_as,
         "max-float": max_float,
         "snr": snr,

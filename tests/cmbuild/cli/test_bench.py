@@ -47,6 +47,8 @@ def test_both_types_of_weights_where_kernels_read_them(cmbuild: Commands) -> Non
     assert wide > narrow
     assert cells[1]["cycles"] < cells[0]["cycles"]
     assert cmbuild(*words, "--weights-as", "int8,int32").exit_code == 2
+    refused = cmbuild(*words, "--activations", "int16")
+    assert (refused.exit_code, "needs a model to export" in refused.stderr) == (2, True)
 
 
 def test_figures_are_those_of_run(cmbuild: Commands) -> None:
