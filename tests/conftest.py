@@ -23,6 +23,8 @@ settings.load_profile("same")
 
 os.environ |= compiler_cache.variables()
 os.environ["CMBUILD_WARM"] = "off"  # tests leave no process behind
+# Threads of small tensors wait for each other longer than they compute, where processors are busy.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 # A shell starts what it does not wait for with SIGINT ignored, which all children would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
