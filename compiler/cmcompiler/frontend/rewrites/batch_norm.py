@@ -33,7 +33,7 @@ def fold_batch_norms(module: GraphModule) -> None:
     for node in module.graph.nodes:
         if node.target is not aten.batch_norm.default:
             continue
-        affine = _affine(node)
+        affine = affine_of(node)
         if affine is None:
             continue
         source, users = node.all_input_nodes[0], list(node.users)
@@ -47,7 +47,8 @@ def fold_batch_norms(module: GraphModule) -> None:
             replace(node, by_convolution(node, source, affine))
 
 
-def _affine(node: Node) -> ChannelScaling | None:
+def affine_of(node: Node) -> ChannelScaling | None:
+    """What a normalisation does to each channel, if its statistics are fixed."""
     given = named_arguments(node)
     names = ("weight", "bias", "running_mean", "running_var")
     held = [given[name] for name in names]

@@ -12,6 +12,7 @@ from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.aliases import spell_aliases
 from cmcompiler.frontend.rewrites.assignments import join_assignments
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
+from cmcompiler.frontend.rewrites.band_norms import fold_band_norms
 from cmcompiler.frontend.rewrites.batch_norm import fold_batch_norms
 from cmcompiler.frontend.rewrites.batches import add_batches
 from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
@@ -88,6 +89,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     pick_windows,
     unify_pools,
     fold_constants,
+    fold_band_norms,
     fold_batch_norms,
     spread_taps,
     rewrite_norms,
