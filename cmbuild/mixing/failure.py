@@ -23,6 +23,13 @@ class NeedsNotMet(Failed):
         super().__init__(asked=asked, has=" and ".join(amount(need, need.has) for need in missed))
 
 
+class FilesChanged(Failed):
+    """A program that was just exported is not that of today's files."""
+
+    template = "files of {model} or of cmbuild changed while its precision was chosen"
+    hint = "run it again"
+
+
 def amount(need: NeedOutcome, value: float) -> str:
     """A value of a need with its unit: `31.5 dB`, `0.50%`, `262,144 bytes`."""
     if need.option == "--snr":

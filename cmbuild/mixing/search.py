@@ -13,6 +13,8 @@ _WINDOW = 8
 """Neighbouring parts that are tried together, at most."""
 _FEW = 24
 """Parts of which all pairs are tried."""
+_TIE, _UNASKED = 1e-4, 1e-2
+"""What a tenth of the error is worth, as a share of the cycles: a tie if the error has a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def cheapest(table: MixTable, limits: MixBounds) -> Mix:
 
     Greedy: from several mixes, the change that brings most for its cycles, until all limits are
     kept; then changes that save cycles and keep them. Among mixes of nearly the same cycles, the
-    one with the least error.
+    one with the least error: within a few percent of them if the error has no limit.
     """
     starts = [_uniform(table, kind) for kind in ("", *_kinds(table))]
     ends = dict.fromkeys(
@@ -70,13 +72,14 @@ def _uniform(table: MixTable, kind: str) -> Mix:
 
 def _rank(table: MixTable, limits: MixBounds, mix: Mix) -> tuple[float, float]:
     cost = table.cost(mix)
-    return limits.excess(cost), _objective(table, cost)
+    return limits.excess(cost), _objective(cost, limits)
 
 
-def _objective(table: MixTable, cost: MixCost) -> float:
-    """Cycles; a tenth of the error is worth a ten thousandth of them, so that ties are broken."""
+def _objective(cost: MixCost, limits: MixBounds) -> float:
+    """Cycles, and what a tenth of the error is worth of them."""
+    worth = _TIE if limits.noise is not None else _UNASKED
     worst = max(cost.noise, default=0.0)
-    return cost.cycles * (1 + 1e-4 * math.log10(max(worst, _LEAST) / _LEAST))
+    return cost.cycles * (1 + worth * math.log10(max(worst, _LEAST) / _LEAST))
 
 
 def _reaching(table: MixTable, limits: MixBounds, mix: Mix) -> Mix:
@@ -88,7 +91,7 @@ def _reaching(table: MixTable, limits: MixBounds, mix: Mix) -> Mix:
             gain = excess - limits.excess(other)
             if gain <= 1e-9:
                 continue
-            paid = max(_objective(table, other) - _objective(table, cost), 1e-6 * cost.cycles)
+            paid = max(_objective(other, limits) - _objective(cost, limits), 1e-6 * cost.cycles)
             if best is None or gain / paid > best[0]:
                 best = gain / paid, changed, other
         if best is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cmbuild.cache.folders import below, slug
 from cmbuild.errors import UsageError
+from cmbuild.mixing.failure import FilesChanged
 from cmbuild.mixing.patterns import patterns_of
 from cmbuild.mixing.pricing import PricedPlan, Prices
 from cmbuild.mixing.table import Mix, MixTable, PartCost
@@ -127,7 +128,8 @@ class MixTrials:
             # No plan fits into the RAM that is asked for: the smallest says by how much.
             free = replace(request.planning, ram_budget=None)
             plan = self._fits.plan(replace(request, planning=free))
-        assert plan is not None
+        if plan is None:
+            raise FilesChanged(model=request.source.name)
         return plan
 
     def _export(self, request: BuildRequest) -> ExportStage:

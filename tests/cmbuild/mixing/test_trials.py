@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from cmbuild.mixing.failure import FilesChanged
 from cmbuild.mixing.pricing import PricedPlan
 from cmbuild.mixing.table import PartCost
-from cmbuild.mixing.trials import choices_of
+from cmbuild.mixing.trials import MixTrials, choices_of
+from cmbuild.pipeline.context import WorkContext
+from cmbuild.pipeline.options import compose
+from cmbuild.pipeline.pipeline import Pipeline
+from cmbuild.pipeline.request import BuildRequest
+from cmbuild.process import Processes
+from cmbuild.sizing.fits import Fits
 from cmcompiler.frontend.parts import ModelPart, ModelParts, Rounded, RoundingCost
 from cmcompiler.frontend.precision import BYTES, FINE, NIBBLES, SHORT
 
@@ -39,3 +50,13 @@ def test_only_precisions_that_change_a_part_are_tried() -> None:
     assert list(choices_of(1, PARTS, plans)) == [BYTES]
     # Without a form for weights of 16 bits, it is int16 with weights of eight.
     assert FINE not in choices_of(0, PARTS, {**plans, FINE: plans[SHORT]})
+
+
+def test_files_that_change_meanwhile_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Fits, "plan", lambda fits, request: None)
+    request = compose(BuildRequest, model="digits", board="native", build_dir=tmp_path)
+    pipeline = Pipeline(WorkContext(Processes(), tmp_path))
+    with pytest.raises(FilesChanged, match="files of digits or of cmbuild changed"):
+        MixTrials(pipeline, request, lambda stages: None).trial(())
