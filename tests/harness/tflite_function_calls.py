@@ -40,6 +40,69 @@ def extreme(make: Maker, name: str, right: tuple[int, ...] = (3, 4, 5)) -> None:
 
 
 @case(
+    plain={},
+    row={"right": (5,)},
+    coarse={"scale": 5.0},
+    one={"right": (1, 1, 1, 1), "scales": (0.02, 0.4)},
+)
+def squared_difference(
+    make: Maker,
+    *,
+    right: tuple[int, ...] = (1, 3, 4, 5),
+    scales: tuple[float, float] = (0.05, 0.031),
+    scale: float = 0.5,
+) -> None:
+    lhs, rhs = make.source((1, 3, 4, 5), scales[0], 3), make.source(right, scales[1], -7)
+    make.file.operator("SQUARED_DIFFERENCE", (lhs, rhs), (make.result((1, 3, 4, 5), scale, -90),))
+
+
+ORDERS = ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
+
+
+@case(
+    **{
+        f"{name.lower()}_{kind}": {"name": name, **sides}
+        for name in ORDERS
+        for kind, sides in {
+            "apart": {"left": (0.05, 3), "right": (0.031, -7)},
+            "within": {"left": (0.02, 100), "right": (0.05, 3)},
+            "beyond": {"left": (0.05, 3), "right": (0.031, 20)},
+            "alike": {"left": (0.05, 3), "right": (0.05, 3)},
+            "next": {"left": (0.05, 3), "right": (0.05, 4)},
+            "fine": {"left": (0.0011, 3), "right": (0.0013, 9)},
+        }.items()
+    }
+)
+def comparison(make: Maker, name: str, left: tuple[float, int], right: tuple[float, int]) -> None:
+    every = np.arange(-128, 128).astype(np.int8)
+    lhs, rhs = (
+        make.source((1, 12, 1), *left),
+        make.file.constant(every, scale=right[0], zero_point=right[1]),
+    )
+    make.file.operator(name, (lhs, rhs), (make.result((1, 12, 256), None, 0, np.bool_),))
+
+
+@case(whole={"name": "LESS"}, equal={"name": "EQUAL"})
+def integer_comparison(make: Maker, name: str) -> None:
+    lhs, rhs = (make.source((3, 5), None, 0, np.int32) for _ in range(2))
+    make.file.operator(name, (lhs, rhs), (make.result((3, 5), None, 0, np.bool_),))
+
+
+@case(both={"name": "LOGICAL_AND"}, any={"name": "LOGICAL_OR"}, none={"name": "LOGICAL_NOT"})
+def logic(make: Maker, name: str) -> None:
+    count = 1 if name == "LOGICAL_NOT" else 2
+    sides = [make.source((3, 5), None, 0, np.bool_) for _ in range(count)]
+    make.file.operator(name, sides, (make.result((3, 5), None, 0, np.bool_),))
+
+
+@case(plain={}, row={"right": (5,)}, old={"name": "SELECT"})
+def select(make: Maker, name: str = "SELECT_V2", right: tuple[int, ...] = (3, 5)) -> None:
+    condition = make.source((3, 5), None, 0, np.bool_)
+    lhs, rhs = make.source((3, 5)), make.source(right)
+    make.file.operator(name, (condition, lhs, rhs), (make.result((3, 5), 0.05, 3),))
+
+
+@case(
     relu={"name": "RELU"},
     relu6={"name": "RELU6", "same": True},
     abs={"name": "ABS"},

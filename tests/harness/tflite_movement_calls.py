@@ -39,6 +39,13 @@ def concatenation(make: Maker, axis: int) -> None:
 
 
 @case()
+def tile(make: Maker) -> None:
+    multiples = make.file.constant(np.array([1, 2, 3], np.int32))
+    source, out = make.source((2, 4, 5), 0.05, 3), make.result((2, 8, 15), 0.05, 3)
+    make.file.operator("TILE", (source, multiples), (out,))
+
+
+@case()
 def pack(make: Maker) -> None:
     sources = [make.source((4, 5), 0.05, 3) for _ in range(3)]
     out = make.result((4, 3, 5), 0.05, 3)

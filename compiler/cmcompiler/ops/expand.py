@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.movement.loops import Strided
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.support.movement import broadcast, move
 
 
@@ -18,8 +21,12 @@ def read_expand(call: Call) -> None:
 
 @program_op("aten::repeat.out(Tensor self, int[] repeats, *, Tensor(a!) out)")
 def read_repeat(call: Call) -> None:
-    source, output = call.tensor("self"), call.output("out")
-    repeats = call.integers("repeats", output.rank, 0)
+    output = call.output("out")
+    repeat(call, call.tensor("self"), call.integers("repeats", output.rank, 0), output)
+
+
+def repeat(call: Call, source: Operand, repeats: Sequence[int], output: Operand) -> None:
+    """Emits the whole tensor written several times along each dimension of the output."""
     sizes = (1,) * (output.rank - source.rank) + source.shape
     if len(sizes) != output.rank or output.shape != tuple(
         n * size for n, size in zip(repeats, sizes, strict=True)

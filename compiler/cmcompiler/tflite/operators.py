@@ -136,6 +136,8 @@ def _operands(text: str) -> tuple[Parameter, ...]:
 _CONVOLUTION = "byte padding@0 int stride_w@1 int stride_h@2"
 _POOL = f"Pool2DOptions {_CONVOLUTION} int filter_w@3 int filter_h@4 byte activation@5"
 _UNARY = _form("input")
+_PAIR = _form("lhs rhs")
+_CHOICE = _form("condition lhs rhs")
 _REDUCTION = _form("input axes", "ReducerOptions bool keep_dims@0")
 
 FORMS: dict[str, Form] = {
@@ -162,6 +164,7 @@ FORMS: dict[str, Form] = {
     "DEPTH_TO_SPACE": _form("input", "DepthToSpaceOptions int block@0"),
     "DEQUANTIZE": _UNARY,
     "ELU": _UNARY,
+    "EQUAL": _PAIR,
     "EXP": _UNARY,
     "EXPAND_DIMS": _form("input axis"),
     "FULLY_CONNECTED": _form(
@@ -170,18 +173,26 @@ FORMS: dict[str, Form] = {
     ),
     "GATHER": _form("input indices", "GatherOptions int axis@0 int batch_dims@1"),
     "GELU": _form("input", "GeluOptions bool approximate@0"),
+    "GREATER": _PAIR,
+    "GREATER_EQUAL": _PAIR,
     "HARD_SWISH": _UNARY,
     "L2_NORMALIZATION": _form("input", "L2NormOptions byte activation@0"),
     "LEAKY_RELU": _form("input", "LeakyReluOptions float alpha@0"),
+    "LESS": _PAIR,
+    "LESS_EQUAL": _PAIR,
     "LOG": _UNARY,
+    "LOGICAL_AND": _PAIR,
+    "LOGICAL_NOT": _UNARY,
+    "LOGICAL_OR": _PAIR,
     "LOGISTIC": _UNARY,
     "LOG_SOFTMAX": _UNARY,
-    "MAXIMUM": _form("lhs rhs"),
+    "MAXIMUM": _PAIR,
     "MAX_POOL_2D": _form("input", _POOL),
     "MEAN": _REDUCTION,
-    "MINIMUM": _form("lhs rhs"),
+    "MINIMUM": _PAIR,
     "MIRROR_PAD": _form("input paddings", "MirrorPadOptions byte mode@0"),
     "MUL": _form("lhs rhs", "MulOptions byte activation@0"),
+    "NOT_EQUAL": _PAIR,
     "PACK": _form("inputs*", "PackOptions int count@0 int axis@1"),
     "PAD": _form("input paddings"),
     "PADV2": _form("input paddings value"),
@@ -204,6 +215,8 @@ FORMS: dict[str, Form] = {
     ),
     "REVERSE_V2": _form("input axes"),
     "RSQRT": _UNARY,
+    "SELECT": _CHOICE,
+    "SELECT_V2": _CHOICE,
     "SHAPE": _UNARY,
     "SLICE": _form("input begin size"),
     "SOFTMAX": _form("input", "SoftmaxOptions float beta@0"),
@@ -211,6 +224,7 @@ FORMS: dict[str, Form] = {
     "SPACE_TO_DEPTH": _form("input", "SpaceToDepthOptions int block@0"),
     "SPLIT": _form("axis input", "", "out*"),
     "SPLIT_V": _form("input sizes axis", "", "out*"),
+    "SQUARED_DIFFERENCE": _PAIR,
     "SQUEEZE": _UNARY,
     "STRIDED_SLICE": _form(
         "input begin end strides",
@@ -224,6 +238,7 @@ FORMS: dict[str, Form] = {
         "SVDFOptions int rank@0 byte activation@1",
     ),
     "TANH": _UNARY,
+    "TILE": _form("input multiples"),
     "TRANSPOSE": _form("input order"),
     "TRANSPOSE_CONV": _form(
         "shape filter input bias?", f"TransposeConvOptions {_CONVOLUTION} byte activation@3"

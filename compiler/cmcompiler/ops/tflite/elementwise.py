@@ -1,4 +1,4 @@
-"""ADD, SUB, MUL, MAXIMUM and MINIMUM."""
+"""ADD, SUB, MUL, SQUARED_DIFFERENCE, MAXIMUM and MINIMUM."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from cmcompiler.ops.add import LEFT_SHIFT, SHORT_LEFT_SHIFT, Add, sums
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.minimum import Maximum, Minimum
 from cmcompiler.ops.mul import Mul
+from cmcompiler.ops.squared_difference import LEFT_SHIFT as SQUARED_LEFT_SHIFT
+from cmcompiler.ops.squared_difference import SquaredDifference
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.elementwise import align_pair
 from cmcompiler.ops.support.parameters import INT8, Rescale
@@ -102,6 +104,21 @@ def read_mul(call: Call) -> None:
     zero_points = [scale.zero_point for scale in scales]
     op = Mul(loops, output.tensor.shape, zero_points[first], zero_points[second], factor)
     call.emit(op, tensors, [target])
+
+
+@tflite_op("SQUARED_DIFFERENCE")
+def read_squared_difference(call: Call) -> None:
+    lhs, rhs, output = (*(call.tensor(name) for name in ("lhs", "rhs")), call.output("out"))
+    if not lhs.dtype == rhs.dtype == output.dtype == np.int8:
+        call.wrong_type(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}, not int8")
+    scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    largest = 2 * max(scale.scale for scale in scales)
+    factors = [rescale(call, scale.zero_point, scale.scale / largest) for scale in scales]
+    square = largest * largest / ((1 << 2 * SQUARED_LEFT_SHIFT) * result.scale)
+    final = rescale(call, result.zero_point, square)
+    loops, tensors, (first, second) = align_pair(call, [lhs, rhs], output)
+    op = SquaredDifference(loops, output.tensor.shape, factors[first], factors[second], final)
+    call.emit(op, tensors, [output.tensor])
 
 
 @tflite_op("MAXIMUM", "MINIMUM")

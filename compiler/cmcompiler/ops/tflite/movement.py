@@ -9,6 +9,7 @@ import numpy as np
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.operand import Operand
+from cmcompiler.ops.expand import repeat
 from cmcompiler.ops.support.movement import broadcast, move
 from cmcompiler.ops.tflite._scales import read_scale, tflite_op
 
@@ -227,6 +228,15 @@ def read_batch(call: Call) -> None:
 def read_broadcast(call: Call) -> None:
     source, output = call.tensor("input"), call.output("out")
     _move(call, source, broadcast(call, source, output.shape), output)
+
+
+@tflite_op("TILE")
+def read_tile(call: Call) -> None:
+    source, output = call.tensor("input"), call.output("out")
+    multiples = read_integers(call, "multiples", output.rank)
+    if any(count < 0 for count in multiples):
+        call.invalid(f"multiples {list(multiples)}")
+    repeat(call, source, multiples, output)
 
 
 @tflite_op("REVERSE_V2")
