@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.ir.op import ALIGN, KernelCall, Scratch, TiledCall
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
@@ -182,7 +182,8 @@ class Draft:
     def effort(self) -> float:
         """Instructions, roughly, of whole tensors."""
         nodes = zip(self.graph.nodes, self.calls, strict=True)
-        return sum(effort(node, calls, self.isa) for node, calls in nodes)
+        parts = (part for node, calls in nodes for part in _operators(node, calls, self.isa))
+        return sum(effort(node, calls, self.isa) for node, calls in parts)
 
     @cached_property
     def surcharge(self) -> float:
@@ -223,6 +224,17 @@ class Draft:
             else:
                 low = middle
         return best
+
+
+def _operators(
+    node: Node, calls: Sequence[KernelCall], isa: Isa
+) -> Iterator[tuple[Node, Sequence[KernelCall]]]:
+    """A node, or those of a run, each with the calls that compute it as a whole."""
+    if not isinstance(node.op, Run):
+        yield node, calls
+        return
+    for part in node.op.parts:
+        yield part, part.op.kernel_calls(part.inputs, part.outputs, isa)
 
 
 def _progress_blocks(entries: Sequence[ScheduleEntry]) -> list[ArenaBlock]:

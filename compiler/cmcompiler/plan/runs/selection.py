@@ -33,10 +33,10 @@ CHANNELS = (16, 32, 64, 128)
 FREE = 0.001
 """Part of all instructions that a run may take and still be worth it whatever the memory."""
 
-SHARES = (2, 3, 4, 6, 8, 12, 16)
+SHARES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Limits of the bytes of tiles: the memory that rows need, divided by each."""
 
-PRICES = range(-7, 4)
+PRICES = range(-7, 6)
 """Instructions of a byte, as powers of two of what a byte of the arena costs on average."""
 
 
