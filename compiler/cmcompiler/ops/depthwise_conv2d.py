@@ -353,7 +353,7 @@ class DepthwiseConv2d(Convolution):
         self, scheme: Scheme, inputs: Tensors, outputs: Tensors, isa: Isa
     ) -> KernelCall:
         filters = self._filters
-        is_product = scheme.microkernel is SHARED
+        is_product = scheme.microkernel in (SHARED, ANY)
         ends = filters.product_arguments(isa) if is_product else filters.output_arguments()
         return scheme_call(scheme, inputs, outputs, self.window, values=self.values(ends))
 

@@ -32,6 +32,24 @@ def pack_3x3_apart(filters: Filters) -> bytes:
     return np.hstack([bytes_of(part) for part in parts]).tobytes()
 
 
+def pack_fours(filters: Filters) -> bytes:
+    """Per four channels, the last ones of which may be some of the four before.
+
+    Biases; of each two taps two channels, then the others; multipliers and factors, or shifts of
+    fewer channels.
+    """
+    channels, area = filters.weights.shape
+    scales = filters.factors if channels >= 4 else filters.head[1:].T
+    blocks = []
+    for first in range(0, channels, 4):
+        four = np.minimum(np.arange(4) + max(min(first, channels - 4), 0), channels - 1)
+        part = np.pad(filters.weights[four], ((0, 0), (0, area % 2)))
+        taps = part.reshape(2, 2, -1, 2).transpose(2, 0, 3, 1)
+        blocks.append(filters.bias[four].astype("<i4").tobytes() + taps.tobytes())
+        blocks.append(scales[four].T.astype("<i4").tobytes())
+    return b"".join(blocks)
+
+
 def pack_3x3_mve(filters: Filters) -> bytes:
     """16 zeros, then 32 bytes per channel.
 

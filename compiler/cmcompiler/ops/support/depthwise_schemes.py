@@ -14,13 +14,14 @@ from cmcompiler.ops.support.depthwise_packing import (
     pack_3x3_dsp,
     pack_3x3_mve,
     pack_5x5_mve,
+    pack_fours,
 )
 from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.packing16 import Filters16
 from cmcompiler.ops.support.requantize import Rounding
 from cmcompiler.ops.support.window import Window
 
-ANY = Microkernel("depthwise_s8", mve=True)
+ANY = Microkernel("depthwise_s8", dsp=True, mve=True)
 FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
 FOR_3X3_SHORT = Microkernel("depthwise_3x3_s16", dsp=True, mve=True)
 """For int16 images."""
@@ -160,7 +161,8 @@ def _for_any(
     """Needs a pointer per tap and a pixel of padding."""
     channels, area = len(filters.bias), window.area
     if ANY.provider(isa) is not Isa.MVE:
-        return _by_pixels(filters, window)
+        is_dsp = ANY.provider(isa) is Isa.DSP
+        return _by_pixels(pack_fours(filters) if is_dsp else _by_channel(filters), filters, window)
     scheme = _by_rows(filters, window, columns, output_shape)
     if scheme is not None or not has_fitting_pairs(filters):
         return scheme
@@ -168,11 +170,11 @@ def _for_any(
     return Scheme("depthwise_conv2d", ANY, _by_lane(filters), 1, 1, workspace)
 
 
-def _by_pixels(filters: Filters, window: Window) -> Scheme:
-    """One output at a time."""
+def _by_pixels(weights: bytes, filters: Filters, window: Window) -> Scheme:
+    """One pixel at a time."""
     pointers = 8 * -(-window.area // 4) * 4  # of a computer with 64 bits
     space = len(filters.bias)
-    return Scheme("depthwise_conv2d", ANY, _by_channel(filters), 1, 1, pointers + space)
+    return Scheme("depthwise_conv2d", ANY, weights, 1, 1, pointers + space)
 
 
 def _by_pixels_short(filters: Filters16, window: Window) -> Scheme:
