@@ -11,7 +11,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.decode.registry import operators
 from cmcompiler.decode.scope import Scope
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.importer.bands import keep_bands_in_rows
+from cmcompiler.importer.bands import join_bands, keep_bands_in_rows
 from cmcompiler.importer.boundary import (
     describe_ports,
     expose_quantized,
@@ -77,6 +77,8 @@ def build_graph(
     nodes = keep_channels_last(nodes, results, states)
     nodes = fold_padding(nodes, results, states)
     direct = _without_chained_views(rows_of_steps(nodes), states)
+    if not as_written:
+        direct = tuple(join_bands(direct, [*results, *states]))
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
     graph = _without_dead_nodes(keep_states_as_written(quantize_states(graph)))
     graph = _without_dead_nodes(requantize_in_integers(graph))

@@ -1,4 +1,4 @@
-"""A depthwise 1x1 convolution with other filters for each band of rows."""
+"""A depthwise convolution with other filters for each band of rows."""
 
 from __future__ import annotations
 
@@ -67,9 +67,13 @@ class BandedConv2d(Op):
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         results: list[Array] = []
         for number, op in enumerate(self.bands):
-            rows = slice(number * self._rows, (number + 1) * self._rows)
             shape = (op.output_shape[0], self._rows, *op.output_shape[2:])
-            results += replace(op, output_shape=shape).reference(inputs[0][:, rows])
+            window = op.window
+            first = number * self._rows * window.stride[0] - window.padding[0]
+            last = first + (self._rows - 1) * window.stride[0] + window.reach[0] - 1
+            window = replace(window, padding=(max(0, -first), window.padding[1]))
+            seen = inputs[0][:, max(0, first) : last + 1]
+            results += replace(op, window=window, output_shape=shape).reference(seen)
         return (np.concatenate(results, axis=1),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
