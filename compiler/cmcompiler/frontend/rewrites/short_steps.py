@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import torch
@@ -19,8 +21,12 @@ from cmcompiler.frontend.rewrites.editing import (
     mark_as_step,
     named_arguments,
 )
+from cmcompiler.frontend.rewrites.exclusions import NEGLIGIBLE
+from cmcompiler.frontend.rewrites.sampled import sampled
 
 _ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
+
+_MOST_SAMPLES = 4
 
 
 def _step(node: Node, operator: Any, *args: Any) -> Node:
@@ -96,16 +102,49 @@ def _spread(value: Tensor, dims: list[int], rank: int) -> Tensor:
     return value.permute(order).reshape([sizes.get(place, 1) for place in range(rank)])
 
 
-def _attention(node: Node) -> Node | None:
-    """Without a mask, and with as many matrices of keys as of queries."""
+def _attention(node: Node) -> Node:
     given = named_arguments(node)
     query, key, value = (given[name] for name in ("query", "key", "value"))
-    if given["mask"] is not None or fake(query).shape[0] != fake(key).shape[0]:
-        return None
+    matrices, (batch, rows, _) = fake(key).shape[0], fake(query).shape
+    keys = fake(key).shape[1]
+    # Consecutive matrices of queries that share keys are one.
+    is_grouped = batch != matrices
+    if is_grouped:
+        query = _step(node, _ATEN.reshape.default, query, [matrices, -1, fake(query).shape[2]])
     scores = _step(node, _OWN.short_bmm.default, query, key, float(given["scale"]))
-    weights = _step(node, _OWN.short_softmax.default, scores, 2)
+    if is_grouped:
+        scores = _step(node, _ATEN.reshape.default, scores, [batch, rows, keys])
+    weights = _weights(node, scores, given)
+    if is_grouped:
+        weights = _step(node, _ATEN.reshape.default, weights, [matrices, -1, keys])
     turned = _step(node, _ATEN.transpose.int, value, 1, 2)
-    return insert(node, _OWN.short_bmm.default, weights, turned)
+    if not is_grouped:
+        return insert(node, _OWN.short_bmm.default, weights, turned)
+    made = _step(node, _OWN.short_bmm.default, weights, turned)
+    return insert(node, _ATEN.reshape.default, made, list(fake(node).shape))
+
+
+def _biased_attention(node: Node) -> Node | None:
+    """Where what is added to the scores is a number among them, and excludes none."""
+    rows = list(islice(sampled(named_arguments(node)["added"]), _MOST_SAMPLES))
+    is_moderate = all(float(added.abs().max()) < NEGLIGIBLE for (added,) in rows)
+    return _attention(node) if rows and is_moderate else None
+
+
+def _weights(node: Node, scores: Node, given: dict[str, Any]) -> Node:
+    """The softmax of the scores that a mask leaves, with what is added to them."""
+    mask, added = given.get("mask"), given.get("added")
+    number, is_added = given.get("number", -math.inf), bool(given.get("is_added"))
+    if mask is not None and "number" not in given:
+        constants = constant_value(mask)
+        kept, moderate = constants != -math.inf, constants.nan_to_num(neginf=0.0)
+        mask = None if bool(kept.all()) else constant(node, f"{node.name}_kept", kept)
+        added = constant(node, f"{node.name}_added", moderate) if moderate.any() else None
+    if added is not None:
+        scores = _step(node, _OWN.short_add.default, scores, added, 1.0)
+    if mask is None:
+        return _step(node, _OWN.short_softmax.default, scores, 2)
+    return _step(node, _OWN.short_masked_softmax.default, scores, mask, 2, number, is_added)
 
 
 def steps() -> dict[Any, Callable[[Node], Node | None]]:
@@ -115,4 +154,6 @@ def steps() -> dict[Any, Callable[[Node], Node | None]]:
         _OWN.rms_norm.default: _rms_norm,
         _OWN.group_norm.default: _group_norm,
         _OWN.attention.default: _attention,
+        _OWN.masked_attention.default: _attention,
+        _OWN.biased_attention.default: _biased_attention,
     }

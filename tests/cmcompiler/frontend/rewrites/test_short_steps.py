@@ -11,17 +11,28 @@ from torch.fx import GraphModule
 
 from cmcompiler.frontend.operators import define
 from cmcompiler.frontend.rewrites.order import rewrite
+from cmcompiler.frontend.rewrites.sampled import note_samples
 from cmcompiler.frontend.rewrites.short_steps import steps
 
 
 class Attending(nn.Module):
-    def __init__(self, is_causal: bool = False) -> None:
+    """
+    Args:
+        mask: `sees` for what the inputs choose, `biased` for numbers of the input that are added.
+        heads: of keys and values.
+    """
+
+    def __init__(self, mask: Tensor | str | None = None, heads: int = 4, **options: bool) -> None:
         super().__init__()
-        self.is_causal = is_causal
+        self.mask, self.heads, self.options = mask, heads, options
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x.flatten(2)
-        return nn.functional.scaled_dot_product_attention(x, x, x, is_causal=self.is_causal)
+        shared, given = x[:, : self.heads], x[..., : x.shape[2]]
+        masks = {"sees": given > -0.5, "biased": given}
+        mask = masks[self.mask] if isinstance(self.mask, str) else self.mask
+        return nn.functional.scaled_dot_product_attention(
+            x, shared, shared, attn_mask=mask, **self.options
+        )
 
 
 def varied(norm: nn.Module) -> nn.Module:
@@ -33,7 +44,9 @@ def varied(norm: nn.Module) -> nn.Module:
 def rewritten(module: nn.Module, x: Tensor) -> GraphModule:
     define()
     exported = torch.export.export(module.eval(), (x,))
-    return rewrite(exported.module(check_guards=False), precision=(("*", "8w16a"),))
+    graph = exported.module(check_guards=False)
+    note_samples(graph, [(x,)])
+    return rewrite(graph, precision=(("*", "8w16a"),))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +58,11 @@ def rewritten(module: nn.Module, x: Tensor) -> GraphModule:
         lambda: varied(nn.GroupNorm(2, 4)),
         lambda: varied(nn.InstanceNorm2d(4, affine=True)),
         Attending,
+        lambda: Attending(is_causal=True),
+        lambda: Attending(torch.tensor([[0.0, -1.0, -torch.inf]])),
+        lambda: Attending("sees"),
+        lambda: Attending("biased"),
+        lambda: Attending("sees", heads=2, enable_gqa=True),
     ],
 )
 def test_steps_compute_the_same_in_int16(make: Callable[[], nn.Module]) -> None:
@@ -55,9 +73,3 @@ def test_steps_compute_the_same_in_int16(make: Callable[[], nn.Module]) -> None:
     assert not targets & steps().keys()
     assert any("short_" in str(target) for target in targets)
     torch.testing.assert_close(graph(x), module(x))
-
-
-def test_masked_attention_stays_in_bytes() -> None:
-    graph = rewritten(Attending(is_causal=True), torch.randn(2, 4, 3, 5))
-    targets = {str(node.target) for node in graph.graph.nodes}
-    assert "cmbuild.attention.default" in targets
