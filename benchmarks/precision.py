@@ -73,7 +73,7 @@ def short(example: Example) -> Example:
 def narrow(example: Example) -> Example:
     """The layer with weights of four bits, from -7 to 7."""
     op = example.graph.nodes[0].op
-    assert isinstance(op, Conv2d | Linear)
+    assert isinstance(op, Conv2d | DepthwiseConv2d | Linear)
     weights = (op.weights.astype(int) // 16).clip(-7, 7).astype(np.int8)
     shifts = tuple(shift + 4 for shift in op.requantize.shifts)
     requantize = replace(op.requantize, shifts=shifts)
@@ -114,6 +114,7 @@ def compared() -> list[Compared]:
         *(Compared(f"int16 {name}", each, short(each)) for name, each in products.items()),
         *(Compared(f"int16 {name}", each, short(each)) for name, each in filters.items()),
         *(Compared(f"int4 {name}", each, narrow(each)) for name, each in products.items()),
+        *(Compared(f"int4 {name}", each, narrow(each)) for name, each in filters.items()),
         *(
             Compared(f"4w16a {name}", short(each), short(narrow(each)))
             for name, each in products.items()

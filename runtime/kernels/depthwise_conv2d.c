@@ -3,11 +3,24 @@
 #include "cmrt/clamp_rows.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/isa.h"
+#include "cmrt/narrow_taps.h"
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
 
-static void convolve(const struct cm_context *context, const struct cm_call *call,
-                     void (*microkernel)(const struct cm_depthwise *))
+#include <stdbool.h>
+
+/* Weights of four bits, from now on at the start of the workspace. */
+static void unpack(struct cm_depthwise *d)
+{
+    const struct cm_narrow_taps *taps = d->weights;
+    cm_unpack_taps(taps, d->workspace);
+    d->weights = d->workspace;
+    d->workspace = (int8_t *)d->workspace + taps->unpacked;
+}
+
+static inline __attribute__((always_inline)) void
+convolve_any(const struct cm_context *context, const struct cm_call *call, bool is_narrow,
+             void (*microkernel)(const struct cm_depthwise *))
 {
     const struct cm_depthwise_conv2d *op = call->arguments;
     const int32_t y1 = call->y1, most = op->band * op->bands;
@@ -36,6 +49,8 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
         .input_zero_point = op->input_zero_point,
         .output = {op->zero_point, op->minimum, op->maximum, op->rounding},
     };
+    if (is_narrow)
+        unpack(&depthwise);
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0; y < y1; y += most) {
             depthwise.band = y1 - y < most ? y1 - y : most;
@@ -50,6 +65,12 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
                 out_rows[r] = (int32_t)cm_row_offset(&op->output, n, y + r);
             microkernel(&depthwise);
         }
+}
+
+static void convolve(const struct cm_context *context, const struct cm_call *call,
+                     void (*microkernel)(const struct cm_depthwise *))
+{
+    convolve_any(context, call, false, microkernel);
 }
 
 void cm_depthwise_conv2d(const struct cm_context *context, const struct cm_call *call)
@@ -255,4 +276,81 @@ void cm_depthwise_conv2d_5x5_clamped(const struct cm_context *context, const str
 {
     cm_depthwise_conv2d_5x5(context, call);
     clamp(context, call);
+}
+
+static void convolve_narrow(const struct cm_context *context, const struct cm_call *call,
+                            void (*microkernel)(const struct cm_depthwise *))
+{
+    convolve_any(context, call, true, microkernel);
+}
+
+/* By loops that saturate to int8. */
+static void convolve_narrow_bytes(const struct cm_context *context, const struct cm_call *call,
+                                  void (*microkernel)(const struct cm_depthwise *))
+{
+    const struct cm_depthwise_conv2d *op = call->arguments;
+    convolve_narrow(context, call, microkernel);
+    if (op->minimum > INT8_MIN || op->maximum < INT8_MAX)
+        clamp(context, call);
+}
+
+void cm_depthwise_conv2d_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow(context, call, cm_isa_depthwise_s8);
+}
+
+void cm_depthwise_conv2d_3x3_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_3x3_s8);
+}
+
+void cm_depthwise_conv2d_3x3_half_up_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_3x3_s8_half_up);
+}
+
+void cm_depthwise_conv2d_3x3_row_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_3x3_s8_row);
+}
+
+void cm_depthwise_conv2d_3x3_row_half_up_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_3x3_s8_row_half_up);
+}
+
+void cm_depthwise_conv2d_3x3_stride_2_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_3x3_s8_stride_2);
+}
+
+void cm_depthwise_conv2d_3x3_stride_2_half_up_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_3x3_s8_stride_2_half_up);
+}
+
+void cm_depthwise_conv2d_5x5_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_5x5_s8);
+}
+
+void cm_depthwise_conv2d_3x3_s16_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow(context, call, cm_isa_depthwise_3x3_s16);
+}
+
+void cm_depthwise_conv2d_3x3_s16_rectified_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow(context, call, cm_isa_depthwise_3x3_s16_rectified);
+}
+
+void cm_depthwise_conv2d_3x3_s16_stride_2_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow(context, call, cm_isa_depthwise_3x3_s16_stride_2);
+}
+
+void cm_depthwise_conv2d_3x3_s16_stride_2_rectified_w4(const struct cm_context *context,
+                                                       const struct cm_call *call)
+{
+    convolve_narrow(context, call, cm_isa_depthwise_3x3_s16_stride_2_rectified);
 }

@@ -45,6 +45,7 @@ from cmcompiler.ops.support.depthwise_schemes import (
     choose_short,
 )
 from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ops.support.narrow_taps import narrowed
 from cmcompiler.ops.support.packing16 import Filters16
 from cmcompiler.ops.support.product_channels import DepthwiseRule
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, Requantize
@@ -322,6 +323,7 @@ class DepthwiseConv2d(Convolution):
             return RowCall(self._pixels_call(inputs, outputs), {inputs[0]: self.window.rows})
         # The weights hold the limits.
         values = ConvolutionValues(0, 0, 0, 0, 0)
+        scheme = narrowed(scheme, op._filters16.weights, isa)
         call = scheme_call(
             scheme, inputs, outputs, op.window, values=values, form=ShortBandArguments
         )
@@ -353,6 +355,7 @@ class DepthwiseConv2d(Convolution):
         self, scheme: Scheme, inputs: Tensors, outputs: Tensors, isa: Isa
     ) -> KernelCall:
         filters = self._filters
+        scheme = narrowed(scheme, filters.weights, isa)
         is_product = scheme.microkernel in (SHARED, ANY)
         ends = filters.product_arguments(isa) if is_product else filters.output_arguments()
         return scheme_call(scheme, inputs, outputs, self.window, values=self.values(ends))
