@@ -14,7 +14,7 @@ _WINDOW = 8
 _FEW = 24
 """Parts of which all pairs are tried."""
 _TIE, _UNASKED = 1e-4, 1e-2
-"""What a tenth of the error is worth, as a share of the cycles: a tie if the error has a limit."""
+"""A tenth of the error is worth this share of the cycles: a tie if the error has a limit."""
 
 
 @dataclass(frozen=True, slots=True)
