@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.frontend.precision import BYTES, Patterns
+from cmcompiler.frontend.precision import BYTES, EVERYTHING, Pattern, Patterns
 from cmcompiler.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -40,11 +40,20 @@ def check_patterns(patterns: Patterns, paths: Collection[str]) -> None:
 
 def precision_of(node: Node, patterns: Patterns) -> str:
     """The precision of the last pattern that matches a module which the node is part of."""
+    return _last_match(node, patterns)[1]
+
+
+def is_named(node: Node, patterns: Patterns) -> bool:
+    """Whether that pattern is not the one of the whole model."""
+    return _last_match(node, patterns)[0] != EVERYTHING
+
+
+def _last_match(node: Node, patterns: Patterns) -> Pattern:
     stack = node.meta.get("nn_module_stack") or {}
     paths = ["", *(path for path, _ in stack.values())]
     paths += [path.removeprefix(_WRAPPED) for path in paths if path.startswith(_WRAPPED)]
-    chosen = BYTES
+    chosen = EVERYTHING, BYTES
     for pattern, value in patterns:
         if any(fnmatchcase(path, pattern) for path in paths):
-            chosen = value
+            chosen = pattern, value
     return chosen

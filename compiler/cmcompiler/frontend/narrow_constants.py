@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.chosen_precision import precision_of
+from cmcompiler.frontend.chosen_precision import is_named, precision_of
 from cmcompiler.frontend.narrow_observers import is_large, rounded_to_nibbles
 from cmcompiler.frontend.operators import recurrent
 from cmcompiler.frontend.operators.short import LIBRARY
@@ -52,11 +52,15 @@ _NARROW = {
 
 
 def narrow_constants(graph: GraphModule, precision: Patterns) -> None:
-    """Rounds them, with a scale for each filter; small and depthwise ones stay as they are."""
+    """Rounds them, with a scale for each filter, but small ones, and depthwise ones without a
+    pattern of their own.
+    """
     if all(kind not in _NARROW for _, kind in precision):
         return
     for node in list(graph.graph.nodes):
         places = _NARROW.get(precision_of(node, precision), {}).get(node.target, ())
+        if _is_depthwise(node) and not is_named(node, precision):
+            continue
         for place in places:
             _narrow(node, place)
     graph.graph.eliminate_dead_code()
@@ -68,13 +72,17 @@ def _narrow(node: Node, place: int) -> None:
     if not isinstance(held, Node) or not is_constant(held):
         return
     value = constant_value(held)
-    if not is_large(value) or _is_depthwise(node, value):
+    if not is_large(value):
         return
     rounded = rounded_to_nibbles(value, 0)
     node.update_arg(place, constant(node, f"{node.name}_narrow_{place}", rounded))
 
 
-def _is_depthwise(node: Node, weight: torch.Tensor) -> bool:
-    """Flash would hardly be saved."""
-    is_in_groups = node.target is _OPS.short_conv2d.default and node.args[6] != 1
-    return bool(is_in_groups and weight.shape[1] == 1)
+def _is_depthwise(node: Node) -> bool:
+    """Whether a convolution has groups of one channel each."""
+    if node.target is not _OPS.short_conv2d.default or node.args[6] == 1:
+        return False
+    held = node.args[1]
+    if not isinstance(held, Node) or not is_constant(held):
+        return False
+    return bool(constant_value(held).shape[1] == 1)

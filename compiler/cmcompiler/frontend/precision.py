@@ -40,6 +40,9 @@ Pattern = tuple[str, str]
 
 Patterns = Sequence[Pattern]
 
+EVERYTHING = "*"
+"""The pattern of the whole model."""
+
 
 def everywhere(activations: str, weights: str = "int8") -> tuple[Pattern, ...]:
     """The patterns of a model whose activations and weights are all of one type.
@@ -54,7 +57,7 @@ def everywhere(activations: str, weights: str = "int8") -> tuple[Pattern, ...]:
             f"{weights} weights with {activations} activations are not supported",
             f"{others} activations go with them; modules may differ: docs/accuracy.md",
         )
-    return () if precision == BYTES else (("*", precision),)
+    return () if precision == BYTES else ((EVERYTHING, precision),)
 
 
 def read_precision(given: Any, where: str) -> tuple[Pattern, ...]:

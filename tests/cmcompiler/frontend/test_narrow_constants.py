@@ -18,7 +18,7 @@ from cmcompiler.frontend.rewrites.short import make_short
 from cmcompiler.ir.quantization import Quantization
 
 
-def weights(precision: str) -> list[Tensor]:
+def weights(precision: str, named: str = "*") -> list[Tensor]:
     """Of a convolution, a depthwise one, a linear layer and a tiny one."""
     define()
     torch.manual_seed(3)
@@ -27,7 +27,7 @@ def weights(precision: str) -> list[Tensor]:
     graph: GraphModule = torch.export.export(module, (torch.ones(1, 3, 5, 5),)).module()
     with torch.no_grad():
         make_short(graph, [("*", precision)])
-        narrow_constants(graph, [("*", precision)])
+        narrow_constants(graph, [("*", precision), (named, precision)])
     layers = [node for node in graph.graph.nodes if str(node.target).startswith("cmbuild.short")]
     return [constant_value(layer.args[1]) for layer in layers]
 
@@ -35,6 +35,9 @@ def weights(precision: str) -> list[Tensor]:
 def test_large_layers_are_rounded() -> None:
     held = [holds_nibbles(weight.flatten(1)) for weight in weights("4w16a")]
     assert held == [True, False, True, False]
+    assert [holds_nibbles(weight.flatten(1)) for weight in weights("4w16a", "1")] == [
+        *(True, True, True, False)
+    ]
     assert not any(holds_nibbles(weight.flatten(1)) for weight in weights("8w16a"))
 
 

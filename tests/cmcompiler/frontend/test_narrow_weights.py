@@ -10,7 +10,7 @@ from harness.runtime import Runtime
 from torch import Tensor, nn
 
 from cmcompiler import api
-from cmcompiler.frontend.chosen_precision import precision_of
+from cmcompiler.frontend.chosen_precision import is_named, precision_of
 from cmcompiler.frontend.operators.channel_linear import LIBRARY
 from cmcompiler.frontend.passes.channel_linears import LowerChannelLinears
 from cmcompiler.ir.reference import evaluate_all
@@ -40,7 +40,7 @@ DATA = [torch.randn(1, 3, 9, 9, generator=torch.Generator().manual_seed(n)) for 
 @pytest.fixture(scope="module")
 def narrow() -> api.Compiled:
     torch.manual_seed(44)
-    precision = {"head": "8w8a"}
+    precision = {"head": "8w8a", "depthwise": "4w8a"}
     return api.compile(Layers().eval(), DATA[0], DATA, weights="int4", precision=precision)
 
 
@@ -50,9 +50,9 @@ def test_layers_are_faithful_with_weights_of_four_bits(narrow: api.Compiled) -> 
         for weights in (getattr(node.op, "weights", None) for node in narrow.graph.nodes)
         if weights is not None
     }
-    few = {(3, 3, 3, 10), (1, 1, 10, 37), (2, 2, 9, 37), (9, 33)}
+    few = {(3, 3, 3, 10), (1, 1, 10, 37), (3, 3, 37), (2, 2, 9, 37), (9, 33)}
     assert {shape for shape, most in largest.items() if most <= LARGEST} == few
-    assert len(largest) == len(few) + 3  # depthwise, tiny, and the one that a pattern leaves out
+    assert len(largest) == len(few) + 2  # tiny, and the one that a pattern leaves out
     fidelity = narrow.fidelity
     assert fidelity.layers and not fidelity.unpaired
     assert [layer for layer in fidelity.layers if not layer.faithful] == []
@@ -73,6 +73,8 @@ def test_the_last_matching_pattern_chooses() -> None:
     node = torch.fx.Graph().placeholder("x")
     node.meta["nn_module_stack"] = {"a": ("encoder", "Encoder"), "b": ("encoder.0", "Conv2d")}
     assert precision_of(node, ()) == "8w8a"
+    assert is_named(node, [("*", "4w8a"), ("encoder", "4w8a")])
+    assert not any(is_named(node, each) for each in ([], [("encoder", "4w8a"), ("*", "8w8a")]))
     assert precision_of(node, [("encoder.*", "4w8a"), ("*.1", "8w8a")]) == "4w8a"
     assert precision_of(node, [("encoder.*", "4w8a"), ("*", "8w16a")]) == "8w16a"
 
