@@ -18,6 +18,7 @@ from cmcompiler.frontend.rewrites.batches import add_batches
 from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
+from cmcompiler.frontend.rewrites.column_sums import join_columns_with_images
 from cmcompiler.frontend.rewrites.complex_numbers import separate_parts
 from cmcompiler.frontend.rewrites.compositions import write_out_compositions
 from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
@@ -91,6 +92,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     fold_constants,
     fold_band_norms,
     fold_batch_norms,
+    join_columns_with_images,
     spread_taps,
     rewrite_norms,
     spell_norms,
