@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from operator import add
 
 from cmcompiler.ir.op import ALIGN
 
@@ -119,7 +120,7 @@ def place(blocks: Sequence[ArenaBlock]) -> ArenaLayout:
     bound = lower_bound(blocks)
     best: ArenaLayout | None = None
     best_order: Sequence[int] = ()
-    for order in _orders(blocks):
+    for order in _orders(blocks, problem.sizes):
         for choose in (_lowest, _tightest):
             layout = problem.greedy(order, choose)
             if best is None or layout.size < best.size:
@@ -128,9 +129,15 @@ def place(blocks: Sequence[ArenaBlock]) -> ArenaLayout:
                 return best
     assert best is not None
     order, layout = best_order, best
+    tried: set[tuple[int, ...]] = set()
     for _ in range(REPAIRS):
-        top = max(order, key=lambda index: layout.offsets[index] + blocks[index].size)
-        order = [top, *(index for index in order if index != top)]
+        ends = [*map(add, layout.offsets, problem.sizes)]
+        top = max(order, key=ends.__getitem__)
+        order = (top, *(index for index in order if index != top))
+        # What follows an order is always the same.
+        if order in tried:
+            break
+        tried.add(order)
         layout = problem.greedy(order, _lowest)
         if layout.size < best.size:
             best = layout
@@ -156,11 +163,13 @@ class _Problem:
 
     def __init__(self, blocks: Sequence[ArenaBlock]) -> None:
         self.blocks = blocks
+        self.sizes = [block.size for block in blocks]
         self.meetings: list[list[tuple[int, int, int]]] = [[] for _ in blocks]
         """Per block: (other block, from, to): where it may not begin, from the other's start."""
+        firsts, lasts = [block.first for block in blocks], [block.last for block in blocks]
         active: list[int] = []
-        for index in sorted(range(len(blocks)), key=lambda i: blocks[i].first):
-            active = [other for other in active if blocks[other].last >= blocks[index].first]
+        for index in sorted(range(len(blocks)), key=firsts.__getitem__):
+            active = [other for other in active if lasts[other] >= firsts[index]]
             for other in active:
                 self._meet(index, other)
             active.append(index)
@@ -173,16 +182,17 @@ class _Problem:
                     self.meetings[right].append((left, a.start - b.end, a.end - b.start))
 
     def greedy(self, order: Sequence[int], choose: Callable[[Iterator[Gap]], int]) -> ArenaLayout:
-        offsets: dict[int, int] = {}
+        offsets: list[int | None] = [None] * len(self.blocks)
         for index in order:
             taken = sorted(
-                (offsets[other] + low, offsets[other] + high)
+                (offset + low, offset + high)
                 for other, low, high in self.meetings[index]
-                if other in offsets
+                if (offset := offsets[other]) is not None
             )
             offsets[index] = choose(_gaps(taken))
-        size = max((offsets[i] + aligned(b.size) for i, b in enumerate(self.blocks)), default=0)
-        return ArenaLayout(tuple(offsets[i] for i in range(len(self.blocks))), size)
+        placed = tuple(offset for offset in offsets if offset is not None)
+        size = max(map(add, placed, map(aligned, self.sizes)), default=0)
+        return ArenaLayout(placed, size)
 
 
 def _gaps(taken: Sequence[tuple[int, int]]) -> Iterator[Gap]:
@@ -195,11 +205,11 @@ def _gaps(taken: Sequence[tuple[int, int]]) -> Iterator[Gap]:
     yield start, math.inf
 
 
-def _orders(blocks: Sequence[ArenaBlock]) -> Iterator[Sequence[int]]:
+def _orders(blocks: Sequence[ArenaBlock], sizes: Sequence[int]) -> Iterator[Sequence[int]]:
     """By size, by size times duration, by size within the fullest step, and by time."""
     everyone = range(len(blocks))
-    yield sorted(everyone, key=lambda i: -blocks[i].size)
-    yield sorted(everyone, key=lambda i: -blocks[i].size * (blocks[i].last - blocks[i].first + 1))
+    yield sorted(everyone, key=lambda i: -sizes[i])
+    yield sorted(everyone, key=lambda i: -sizes[i] * (blocks[i].last - blocks[i].first + 1))
     starts = sorted({block.first for block in blocks})
     used = Steps(in_use(blocks, int))
     fullest = sorted(starts, key=lambda step: -used.at(step))
@@ -209,8 +219,8 @@ def _orders(blocks: Sequence[ArenaBlock]) -> Iterator[Sequence[int]]:
     def fullness(block: ArenaBlock) -> int:
         return least.of(bisect_left(starts, block.first), bisect_right(starts, block.last))
 
-    yield sorted(everyone, key=lambda i: (fullness(blocks[i]), -blocks[i].size))
-    yield sorted(everyone, key=lambda i: (blocks[i].first, -blocks[i].size))
+    yield sorted(everyone, key=lambda i: (fullness(blocks[i]), -sizes[i]))
+    yield sorted(everyone, key=lambda i: (blocks[i].first, -sizes[i]))
 
 
 class _RangeMinimum:
