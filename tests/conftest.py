@@ -4,6 +4,8 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -128,30 +130,39 @@ RUNTIMES = {
 """Board and instruction set; `native` is this computer under address and UB sanitizers."""
 
 
-@pytest.fixture(scope="session", params=RUNTIMES)
-def runtime(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+# A module at a time: in a session's scope, pytest puts all tests of one runtime before those of the
+# next, and each module's own fixtures are made four times.
+@pytest.fixture(scope="module", params=RUNTIMES)
+def runtime(request: pytest.FixtureRequest, runtime_of: Callable[[str, str], Runtime]) -> Runtime:
     """Every kernel of one instruction set, ready to run: one test, one `runtime` each."""
-    return _runtime(tmp_path_factory, *RUNTIMES[request.param])
+    return runtime_of(*RUNTIMES[request.param])
 
 
 @pytest.fixture(scope="session")
-def runtimes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runtime, ...]:
+def runtimes(runtime_of: Callable[[str, str], Runtime]) -> tuple[Runtime, ...]:
     """All of them: for a test whose examples take longer to make than to run."""
-    return tuple(_runtime(tmp_path_factory, *each) for each in RUNTIMES.values())
+    return tuple(runtime_of(*each) for each in RUNTIMES.values())
 
 
 @pytest.fixture(scope="session")
-def cortex_m7(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+def cortex_m7(runtime_of: Callable[[str, str], Runtime]) -> Runtime:
     """For what has other inner loops on this core than on others with the DSP extension."""
-    return _runtime(tmp_path_factory, "mps2-an500", "dsp")
+    return runtime_of("mps2-an500", "dsp")
 
 
 @pytest.fixture(scope="session")
-def cortex_m0(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+def cortex_m0(runtime_of: Callable[[str, str], Runtime]) -> Runtime:
     """For loops in assembly for Armv6-M."""
-    return _runtime(tmp_path_factory, "microbit", "scalar")
+    return runtime_of("microbit", "scalar")
 
 
-def _runtime(folders: pytest.TempPathFactory, board: str, isa: str) -> Runtime:
-    folder = folders.mktemp(f"runtime-{board}-{isa}")
-    return Runtime(kernel_harness(board, isa, folder), Isa.named(isa), folder)
+@pytest.fixture(scope="session")
+def runtime_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Runtime]:
+    """Of a board and an instruction set; each is built once."""
+
+    @cache
+    def get(board: str, isa: str) -> Runtime:
+        folder = tmp_path_factory.mktemp(f"runtime-{board}-{isa}")
+        return Runtime(kernel_harness(board, isa, folder), Isa.named(isa), folder)
+
+    return get
