@@ -34,6 +34,7 @@ _SHORT: Mapping[Any, tuple[int, ...]] = {
     _OPS.short_lstm_state.default: _LSTM,
     _OPS.short_gru.default: _GRU,
     _OPS.short_gru_state.default: _GRU,
+    _OPS.short_rnn.default: _GRU,
 }
 
 _BYTES: Mapping[Any, tuple[int, ...]] = {

@@ -68,6 +68,8 @@ def largest_result(node: Node) -> float | None:
         bounds = node.args[_BOUNDS[node.target] :][:2]
         numbers = [abs(each) for each in bounds if isinstance(each, int | float)]
         return max(numbers) if len(numbers) == len(("least", "largest")) else None
+    if node.target is _OPS.short_rnn.default:
+        return 1.0 if node.args[6] == "tanh" and node.args[1] is None else None
     if node.target in _UNITS:
         projection = _UNITS[node.target]
         is_own = projection is None or node.args[projection] is None

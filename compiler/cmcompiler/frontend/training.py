@@ -32,11 +32,10 @@ AVERAGING = 0.05
 
 
 RECURRENT = {
-    cmbuild.rnn.default,
     *(
         getattr(cmbuild, f"{kind}{name}").default
         for kind in ("", "short_", "fine_")
-        for name in ("lstm", "lstm_state", "gru", "gru_state")
+        for name in ("lstm", "lstm_state", "gru", "gru_state", "rnn")
     ),
 }
 """Modules that torch.vmap cannot batch."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
-from cmcompiler.ir.layout import Place
+from cmcompiler.ir.layout import Place, Struct
 from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.ir.work import Arguments, Work
 from cmcompiler.isa import Isa, Microkernel
@@ -25,6 +25,7 @@ from cmcompiler.ops.support.recurrence import (
     work_by_rows,
 )
 from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.short_recurrence import PackedShortLayer, short_layer
 
 FUNCTIONS = ("tanh", "relu")
 
@@ -33,37 +34,51 @@ STEP = Microkernel("rnn_step_s8", mve=True)
 
 
 @dataclass(frozen=True)
-class RnnArguments(Arguments):
-    """One layer and direction."""
+class RnnLoop(Arguments):
+    """One layer and direction of numbers of any type."""
 
-    c_name = "cm_rnn"
-
-    layer: PackedLayer
+    layer: Struct
     table: Annotated[Place, "CM_REF_NONE for ReLU"]
     initial_hidden: Place
     narrowing: Narrowing
     initial: Annotated[Narrowing, "of initial outputs"]
 
+
+@dataclass(frozen=True)
+class RnnArguments(RnnLoop):
+    """One layer and direction."""
+
+    c_name = "cm_rnn"
+
+    layer: PackedLayer
+
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
         return work_by_rows(self.layer, macs, outputs, calls, lanes)
 
 
+@dataclass(frozen=True)
+class ShortRnnArguments(RnnLoop):
+    """One layer and direction of int16 numbers."""
+
+    c_name = "cm_rnn_s16"
+
+    layer: PackedShortLayer
+
+
 @dataclass(frozen=True, eq=False)
 class Rnn(Recurrence):
-    """int8(tanh(gate)) of gates with 12 fractional bits, or int8(max(gate, 0)) of any.
+    """int8(tanh(gate)) of gates with 12 fractional bits, or int8(max(gate, 0)) of any; or int16.
 
     Inputs of the op: the sequence, then the initial outputs, if given.
 
     Attributes:
         function: tanh or relu.
-        narrowing: of the function's results to int8 outputs.
-        initial: of given outputs to int8.
+        narrowing: of the function's results to outputs.
+        initial: of given outputs to these.
     """
 
     label = "rnn"
     gates_per_unit = 1
-    element = np.dtype(np.int8)
-
     function: str
     narrowing: Narrowing
     initial: Narrowing
@@ -92,14 +107,19 @@ class Rnn(Recurrence):
         return self.narrowing(tanh(own) if self.function == "tanh" else np.maximum(own, 0))
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        arguments = RnnArguments(
-            layer=self.layer(inputs[0], outputs[0], isa, narrow=self.is_narrow),
-            table=packed_table() if self.function == "tanh" else NONE,
-            initial_hidden=optional(inputs, 1, self.slot),
-            narrowing=self.narrowing,
-            initial=self.initial,
-        )
+        results: Mapping[str, Any] = {
+            "table": packed_table() if self.function == "tanh" else NONE,
+            "initial_hidden": optional(inputs, 1, self.slot),
+            "narrowing": self.narrowing,
+            "initial": self.initial,
+        }
+        if self.is_int16:
+            loop, filters = short_layer(self, inputs[0], outputs[0], isa)
+            short = ShortRnnArguments(layer=loop, **results)
+            return [KernelCall.of(f"rnn{filters.suffix}", short, microkernel=filters.microkernel)]
         suffix, microkernel = self.family
+        layer = self.layer(inputs[0], outputs[0], isa, narrow=self.is_narrow)
+        arguments = RnnArguments(layer=layer, **results)
         return [KernelCall.of(f"rnn{suffix}", arguments, microkernel=microkernel)]
 
 
@@ -111,13 +131,13 @@ class Rnn(Recurrence):
     "*, Tensor(a!) out)"
 )
 def read(call: Call) -> None:
-    layer = read_sequences(call, 1, not call.is_none("hidden"))
+    layer = read_sequences(call, 1, not call.is_none("hidden"), may_be_short=True)
     if layer.units != layer.outputs:
         call.invalid(f"{layer.outputs} outputs of {layer.units} units")
     function = call.string("function")
     if function not in FUNCTIONS:
         call.unsupported(f"function {function}")
-    narrowing = read_narrowing(call)
+    narrowing = read_narrowing(call, is_short=layer.is_short)
     op = Rnn(
         *layer.walked,
         layer.input_product,
@@ -126,7 +146,7 @@ def read(call: Call) -> None:
         call.integer("slot", 0),
         function,
         narrowing,
-        read_narrowing(call, "initial_"),
+        read_narrowing(call, "initial_", is_short=layer.is_short),
     )
     given = [layer.state(call, "hidden", layer.units)] if layer.walk.has_initial else []
     call.emit(op, [layer.sequence, *given], [layer.output])

@@ -39,6 +39,7 @@ class Every(nn.Module):
         self.layer, self.groups = nn.LayerNorm(8), nn.GroupNorm(2, 8)
         self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
         self.offset = nn.Parameter(torch.randn(8))
+        self.rnn = nn.RNN(8, 8, batch_first=True)
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         y = self.depthwise(torch.relu(self.norm(self.conv(x))))
@@ -48,7 +49,7 @@ class Every(nn.Module):
         means = y.mean((2, 3))
         rows = self.layer(self.groups(y).flatten(2).transpose(1, 2)) * self.offset
         rows = rows + self.attention(rows, rows, rows, need_weights=False)[0]
-        steps = self.lstm(self.gru(rows)[0])[0]
+        steps = self.rnn(self.lstm(self.gru(rows)[0])[0])[0]
         y = self.linear(nn.functional.avg_pool2d(y, 2)[:, :4].flatten(1))
         y = torch.tanh(y) - y
         sizes = (means * means).sum(-1, keepdim=True) + torch.sqrt(means**2 + 1e-3)

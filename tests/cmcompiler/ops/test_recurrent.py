@@ -226,8 +226,25 @@ def short_grus(draw: st.DrawFn) -> Example:
     return layer.example(op, units)
 
 
+@st.composite
+def short_rnns(draw: st.DrawFn) -> Example:
+    layer = draw(layers).as_short
+    data, units = layer.data, layer.units
+    op = Rnn(
+        *(layer.walk, layer.steps, layer.batch),
+        draw(short_products(data, units, layer.features)),
+        draw(short_products(data, units, units)),
+        *(0, layer.slot, draw(st.sampled_from(FUNCTIONS))),
+        *(draw(short_narrowings(15)), draw(short_narrowings(15))),
+    )
+    return layer.example(op, units)
+
+
+RECURRENT = lstms() | grus() | rnns() | short_lstms() | short_grus() | short_rnns()
+
+
 @settings(max_examples=10)
-@given(st.lists(lstms() | grus() | rnns() | short_lstms() | short_grus(), min_size=1, max_size=15))
+@given(st.lists(RECURRENT, min_size=1, max_size=15))
 def test_recurrent_layers(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
 

@@ -299,6 +299,12 @@ class RnnCell(FloatCell):
         return self.shown(units, 0.0, self.gate_range.scale)
 
 
+class FineRnnCell(RnnCell):
+    """With weights of 16 bits."""
+
+    levels = FINE_LEVELS
+
+
 CELLS: dict[Any, Callable[[Sequence[Any], float, StepRange], FloatCell]] = {
     cmbuild.lstm.default: LstmCell,
     cmbuild.lstm_state.default: LstmCell,
@@ -313,4 +319,6 @@ CELLS: dict[Any, Callable[[Sequence[Any], float, StepRange], FloatCell]] = {
     cmbuild.fine_gru.default: FineGruCell,
     cmbuild.fine_gru_state.default: FineGruCell,
     cmbuild.rnn.default: RnnCell,
+    cmbuild.short_rnn.default: RnnCell,
+    cmbuild.fine_rnn.default: FineRnnCell,
 }

@@ -52,11 +52,12 @@ LSTM = (
     f"{PLACE})"
 )
 GRU = f"(Tensor x, Tensor? hidden, {WEIGHTS}, int state_bits, {PLACE})"
+RNN = f"(Tensor x, Tensor? hidden, {WEIGHTS}, str function, {PLACE})"
 for _prefix in ("", "short_", "fine_"):
     for _name, _inputs in ((f"{_prefix}lstm", LSTM), (f"{_prefix}gru", GRU)):
         LIBRARY.define(f"{_name}{_inputs} -> Tensor")
         LIBRARY.define(f"{_name}_state{_inputs} -> (Tensor, Tensor)")
-LIBRARY.define(f"rnn(Tensor x, Tensor? hidden, {WEIGHTS}, str function, {PLACE}) -> Tensor")
+    LIBRARY.define(f"{_prefix}rnn{RNN} -> Tensor")
 # Unlike results of aten::cat, its results keep the 16 bits of states.
 declare(LIBRARY, "cat_states")
 declare(LIBRARY, "quantized_lstm", "quantized_lstm_state", "quantized_gru", "quantized_gru_state")
@@ -184,7 +185,7 @@ _FORMS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("lstm_state", "short_lstm_state", "fine_lstm_state"), _lstm_state),
     **dict.fromkeys(("gru", "short_gru", "fine_gru"), _first(_gru_state)),
     **dict.fromkeys(("gru_state", "short_gru_state", "fine_gru_state"), _gru_state),
-    "rnn": _rnn,
+    **dict.fromkeys(("rnn", "short_rnn", "fine_rnn"), _rnn),
     "cat_states": _cat_states,
 }
 for _name, _compute in _FORMS.items():
@@ -197,8 +198,6 @@ for _prefix, _weight in (("", 1), ("short_", 1), ("fine_", 1), ("quantized_", 3)
         ("gru", _recurrent_state_like),
         ("rnn", _recurrent_state_like),
     ):
-        if _prefix in ("short_", "fine_") and _name == "rnn":
-            continue
         _both = partial(_like, _weight)
         torch.library.register_fake(f"cmbuild::{_prefix}{_name}", _first(_both))
         if _name != "rnn":
@@ -297,14 +296,36 @@ for _operator, _lowering, _is_short, _rows in (
     )(_lowering)
 
 
-@quantized_op(ops.rnn.default, constants=range(2, 6), states={1: None}, rows=ROWS)
-def to_quantized_rnn(call: QuantizedCall) -> Replacement:
+def lower_rnn(call: QuantizedCall) -> Replacement:
+    return ops.quantized_rnn.default, _rnn_arguments(call)
+
+
+def lower_fine_rnn(call: QuantizedCall) -> Replacement:
+    return ops.quantized_rnn.default, _rnn_arguments(call, FINE_LEVELS)
+
+
+for _operator, _lowering, _is_short, _rows in (
+    (ops.rnn, lower_rnn, False, ROWS),
+    (ops.short_rnn, lower_rnn, True, ROWS),
+    (ops.fine_rnn, lower_fine_rnn, True, ()),
+):
+    quantized_op(
+        _operator.default,
+        constants=range(2, 6),
+        states={1: None},
+        rows=_rows,
+        is_short=_is_short,
+    )(_lowering)
+
+
+def _rnn_arguments(call: QuantizedCall, levels: int = LEVELS) -> Sequence[Argument | Tensor]:
     x, hidden, *_, function, slot, batch_first, reverse = call.arguments
     # Gates of a ReLU have the range of its results.
     bits = GATE_BITS if function == "tanh" else relu_bits(call.output)
     result_bits = UNIT_BITS if function == "tanh" else bits
-    return ops.quantized_rnn.default, (
-        *(x, hidden, *_products(call, 2, bits), function, *_narrowing(result_bits, call.output)),
+    products = _products(call, 2, bits, levels)
+    return (
+        *(x, hidden, *products, function, *_narrowing(result_bits, call.output)),
         *(*_initial_scale(call), slot, batch_first, reverse),
     )
 
@@ -345,7 +366,7 @@ def relu_bits(output: Quantization) -> int:
     largest = max(abs(end) * output.scale for end in ends)
     # The end of a range may exceed what was observed by half a step.
     bits = UNIT_BITS - math.ceil(math.log2(max(largest * 0.995, 1)))
-    return min(GATE_BITS, max(0, bits))
+    return min(GATE_BITS if output.maximum <= 127 else UNIT_BITS, max(0, bits))
 
 
 def _narrowing(bits: int, output: Quantization) -> tuple[int, int, int]:

@@ -134,6 +134,8 @@ UNROLLED: dict[Any, Callable[..., Any]] = {
     cmbuild.fine_lstm_state.default: lstm,
     cmbuild.fine_gru.default: lambda *layer: gru(*layer)[0],
     cmbuild.fine_gru_state.default: gru,
-    cmbuild.rnn.default: rnn,
+    **dict.fromkeys(
+        (cmbuild.rnn.default, cmbuild.short_rnn.default, cmbuild.fine_rnn.default), rnn
+    ),
 }
 """By the operator of one layer in one direction."""

@@ -301,7 +301,7 @@ def _fine_layers() -> dict[Any, Any]:
     """Recurrent layers whose weights have 16 bits, by those with eight."""
     return {
         getattr(_OWN, f"short_{name}").default: getattr(_OWN, f"fine_{name}").default
-        for name in ("lstm", "lstm_state", "gru", "gru_state")
+        for name in ("lstm", "lstm_state", "gru", "gru_state", "rnn")
     }
 
 
@@ -365,5 +365,6 @@ def _forms() -> dict[Any, Callable[[Node], Node | None]]:
         _OWN.lstm_state.default: _recurrent(_OWN.short_lstm_state.default),
         _OWN.gru.default: _recurrent(_OWN.short_gru.default),
         _OWN.gru_state.default: _recurrent(_OWN.short_gru_state.default),
+        _OWN.rnn.default: _recurrent(_OWN.short_rnn.default),
         **steps(),
     }
