@@ -32,7 +32,7 @@ SHORT_LEFT_SHIFT = 15
 """Headroom of int16 operands before they are rescaled."""
 
 ADD = Microkernel("add_s8")
-ADD_AFFINE = Microkernel("add_affine_s8", mve=True)
+ADD_AFFINE = Microkernel("add_affine_s8", dsp=True, mve=True)
 ADD16 = Microkernel("add_s16")
 ADD_TABLED = Microkernel("add_tabled_s8", mve=True)
 

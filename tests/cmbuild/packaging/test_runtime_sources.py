@@ -24,8 +24,7 @@ def test_no_kernels_need_the_executor_alone() -> None:
 
 @pytest.mark.parametrize("isa", Isa)
 def test_a_kernel_brings_its_best_microkernels(isa: Isa) -> None:
-    best = "mve" if isa is Isa.MVE else "scalar"
-    wanted = {"kernels/add.c", "isa/scalar/add_s8.c", f"isa/{best}/add_affine_s8.c"}
+    wanted = {"kernels/add.c", "isa/scalar/add_s8.c", f"isa/{isa.label}/add_affine_s8.c"}
     assert names({"add_s8"}, isa) - set(EXECUTOR) == wanted
 
 
