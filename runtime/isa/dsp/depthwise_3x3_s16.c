@@ -6,8 +6,6 @@ typedef int16_t element;
 #define INTERLEAVE cm_dsp_interleave_s16
 #include "depthwise_bands.h"
 
-#include <stdbool.h>
-
 INTERLEAVE_FUNCTION(cm_dsp_interleave_s16, INTERLEAVE_SHORTS, "8");
 
 /* clang-format off */

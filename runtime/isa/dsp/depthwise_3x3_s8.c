@@ -10,8 +10,8 @@ typedef int8_t element;
 INTERLEAVE_FUNCTION(cm_dsp_interleave, INTERLEAVE_BYTES, "4");
 
 /* clang-format off */
-RUN_FUNCTION(cm_dsp_convolve_rows, TWO_BY_TWO(OUTPUT_FOUR(RESCALE_RIGHT)));
-RUN_FUNCTION(cm_dsp_convolve_rows_half_up, TWO_BY_TWO(OUTPUT_FOUR(RESCALE_HALF_UP)));
+BAND_FUNCTION(cm_dsp_convolve_rows, RESCALE_RIGHT);
+BAND_FUNCTION(cm_dsp_convolve_rows_half_up, RESCALE_HALF_UP);
 ALONE_FUNCTION(cm_dsp_convolve_row, RESCALE_RIGHT);
 APART_FUNCTION(cm_dsp_convolve_apart, RESCALE_RIGHT);
 APART_FUNCTION(cm_dsp_convolve_apart_half_up, RESCALE_HALF_UP);
@@ -19,13 +19,14 @@ APART_FUNCTION(cm_dsp_convolve_apart_half_up, RESCALE_HALF_UP);
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)
 {
-    static const struct loops loops = {cm_dsp_convolve_rows, cm_dsp_convolve_row, .pairs = 2};
+    static const struct loops loops = {cm_dsp_convolve_rows, cm_dsp_convolve_row, .pairs = 2, .is_odd = true};
     convolve(d, &loops);
 }
 
 void cm_isa_depthwise_3x3_s8_half_up(const struct cm_depthwise *d)
 {
-    static const struct loops loops = {cm_dsp_convolve_rows_half_up, cm_dsp_convolve_row, .pairs = 2};
+    static const struct loops loops = {cm_dsp_convolve_rows_half_up, cm_dsp_convolve_row, .pairs = 2,
+                                       .is_odd = true};
     convolve(d, &loops);
 }
 

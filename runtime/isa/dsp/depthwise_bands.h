@@ -11,6 +11,7 @@
 #include "interleave.h"
 #include "simd.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* A band is two rows of outputs, or one where the strides differ; bands at once: depthwise_schemes.py. */
@@ -21,6 +22,7 @@ enum { CHANNELS = 4, MOST_BANDS = 4, MOST_PAIRS = 3 };
 struct loops {
     run_function *band, *row;
     int32_t pairs; /* of rows in a band's columns */
+    bool is_odd;   /* bands may have an odd number of columns */
 };
 
 /* What is computed at once: output columns [x0, x0 + width) of some bands. In the workspace, the columns of a
@@ -28,6 +30,7 @@ struct loops {
 struct part {
     run_function *convolve;
     int32_t x0, width, first_row, rows, bands;
+    bool is_odd;
     int32_t pairs, pitch; /* words from a column to the next */
     int32_t band_words;
     struct cm_columns covered;
@@ -110,14 +113,15 @@ static void add_segment(struct run *run, struct segment *segment, const struct c
     run->out = out + (uint32_t)(count * d->channels);
 }
 
-/* Of an odd number of columns, the last but one is computed twice. */
+/* Of an odd number of columns, the last but one is computed twice unless the loop takes such numbers. */
 static int32_t find_segments(const struct cm_depthwise *d, const struct part *part, struct segment *segments,
                              struct run *run)
 {
     int32_t count = 0;
     for (int32_t b = 0; b < part->bands; ++b) {
-        add_segment(run, &segments[count++], d, part, b, 0, part->width & -2);
-        if (part->width % 2 != 0)
+        const bool is_last_apart = part->width % 2 != 0 && !part->is_odd;
+        add_segment(run, &segments[count++], d, part, b, 0, part->width - is_last_apart);
+        if (is_last_apart)
             add_segment(run, &segments[count++], d, part, b, part->width - 2, 2);
     }
     /* The first one follows the last one of the channel before. */
@@ -157,6 +161,7 @@ static void convolve_columns(const struct cm_depthwise *d, const struct loops *l
     if (d->band > 1) {
         part.convolve = loops->band;
         part.pairs = loops->pairs;
+        part.is_odd = loops->is_odd;
     }
     part.covered = cm_covered_columns(d, 3, x0, width);
     part.pitch = part.pairs * CHANNELS;

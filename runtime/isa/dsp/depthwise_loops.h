@@ -15,7 +15,7 @@ struct filter {
     int32_t bias, multiplier, factor;
 };
 
-/* An even number of output columns of a band, all differences from what comes before. */
+/* Output columns of a band, of an even number where loops take no other, all differences from what comes before. */
 struct segment {
     int32_t columns, out; /* bytes from the columns and outputs that would come next */
     int32_t length;       /* bytes of columns */
@@ -139,6 +139,26 @@ struct run {
     ADD_ROWS("r10", "r11", "r2", "r5") \
     OUTPUT \
     "add r6, #64\n"
+
+/* A last column alone, any rounding. */
+#define ONE_BY_TWO \
+    "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
+    START_ROWS("r8", "r9", "r7", "r12", "r0", "r3") \
+    LOAD_COLUMN("32", "48") \
+    ADD_ROWS("r8", "r9", "r1", "r4") \
+    LOAD_MULTIPLIER LOAD_COLUMN("64", "80") \
+    ADD_ROWS("r8", "r9", "r2", "r5") \
+    LOAD_FACTOR \
+    SCALE("r8") SCALE("r9") AWAY_FROM_ZERO("r8") AWAY_FROM_ZERO("r9") SHIFT("r8") SHIFT("r9") \
+    "ldr r12, [sp, #44]\n" \
+    "ldr r7, [sp, #24]\n" \
+    "ldr lr, [sp, #8]\n" \
+    "add r12, r7\n" \
+    SATURATE("r8") SATURATE("r9") \
+    "strb r9, [r12]\n" \
+    "strb r8, [r7]\n" \
+    "add r7, lr\n" \
+    "add r6, #32\n"
 
 /* With stride 2. */
 #define TWO_BY_TWO_APART(OUTPUT) \
@@ -273,6 +293,33 @@ struct run {
           "str r7, [sp, #24]\n" \
           "cmp r6, r12\n" \
           "blo.w 3b\n" \
+          LEAVE_RUN \
+          CM_ASM_END)
+
+/* With stride 1, two rows of any number of columns: their end is kept as that of all but one. */
+#define BAND_FUNCTION(name, RESCALE) \
+    void name(const struct run *run); \
+    __asm(CM_ASM_FUNCTION(name) \
+          ENTER_RUN \
+          NEXT_CHANNEL \
+          "add r6, r8\n" \
+          "add r7, r9\n" \
+          "sub r10, #32\n" \
+          "add r10, r6\n" \
+          "str r7, [sp, #24]\n" \
+          "str r10, [sp, #28]\n" \
+          "str r11, [sp, #44]\n" \
+          \
+          ".p2align 2\n" \
+          "3:\n" \
+          TWO_BY_TWO(OUTPUT_FOUR(RESCALE)) \
+          "ldr r12, [sp, #28]\n" \
+          "str r7, [sp, #24]\n" \
+          "cmp r6, r12\n" \
+          "blo.w 3b\n" \
+          "bne.w 5f\n" \
+          ONE_BY_TWO \
+          "5:\n" \
           LEAVE_RUN \
           CM_ASM_END)
 
