@@ -53,6 +53,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.image_means",
     "cmcompiler.frontend.joined_operands",
     "cmcompiler.frontend.joined_outputs",
+    "cmcompiler.frontend.jumping_functions",
     "cmcompiler.frontend.layouts",
     "cmcompiler.frontend.lean_passes",
     "cmcompiler.frontend.lowering",

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import get_decompositions
 from torch._ops import OpOverload
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -43,6 +44,12 @@ _PACKETS = {
     *("new_full", "full_like", "zeros_like", "ones_like", "masked_fill", "_unsafe_view"),
 }
 """Operators of ATen that have float kernels."""
+
+_WRITTEN_OUT = (
+    *(torch.ops.aten.frac, torch.ops.aten.hardshrink, torch.ops.aten.threshold),
+    *(torch.ops.aten.heaviside, torch.ops.aten.sgn),
+)
+"""Operators without one, of others that have."""
 
 _ARITHMETIC = {
     *(torch.ops.aten.add.Tensor, torch.ops.aten.sub.Tensor),
@@ -225,7 +232,13 @@ def _traced(node: Node, form: Callable[..., Any]) -> Any:
         arguments = map_arg(node.args, given.__getitem__)
         return form(*arguments)
 
-    traced = make_fx(compute, tracing_mode="real", pre_dispatch=_name(node) in UNROUNDED_FORMS)
+    written_out: Any = get_decompositions(_WRITTEN_OUT)
+    traced = make_fx(
+        compute,
+        decomposition_table=written_out,
+        tracing_mode="real",
+        pre_dispatch=_name(node) in UNROUNDED_FORMS,
+    )
     graph = traced(*map(_example, sources)).graph
     _take_numbers(graph)
     return graph

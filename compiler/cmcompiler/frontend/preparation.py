@@ -34,6 +34,8 @@ from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.joined_operands import joined_operands
 from cmcompiler.frontend.joined_outputs import REASON as JOINED
 from cmcompiler.frontend.joined_outputs import join_in_float, joined_outputs
+from cmcompiler.frontend.jumping_functions import REASON as JUMPING
+from cmcompiler.frontend.jumping_functions import jump_in_float
 from cmcompiler.frontend.layouts import channels_last, export_channels_last
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.outputs import holds_classes, names_of_outputs, with_plain_outputs
@@ -151,6 +153,7 @@ def prepare(
             **dict.fromkeys(unrolled, BEYOND),
             **dict.fromkeys(kept, UNSTORABLE),
             **dict.fromkeys(divide_in_float(prepared, shown.samples, len(states)), DIVIDED),
+            **dict.fromkeys(jump_in_float(prepared), JUMPING),
         }
         if refinement:
             reasons.update(

@@ -102,12 +102,15 @@ def snr_of_outputs(
 
 
 def snr(exact: Sequence[Tensor], computed: Sequence[Tensor]) -> float:
-    """The power of tensors over that of the error, in dB; -inf if they diverged."""
-    signal = sum(float(x.double().square().sum()) for x in exact)
-    noise = sum(
-        float((x.double() - y.double()).square().sum())
-        for x, y in zip(exact, computed, strict=True)
-    )
+    """The power of tensors over that of the error, in dB; -inf if they diverged.
+
+    Infinite numbers that both have, as those of masks, are no error.
+    """
+    signal = noise = 0.0
+    for x, y in zip(exact, computed, strict=True):
+        real, other = x.double(), y.double()
+        signal += float(torch.where(real.isinf(), 0.0, real).square().sum())
+        noise += float(torch.where(real == other, 0.0, real - other).square().sum())
     if noise == 0:
         return math.inf
     if signal == 0 or not math.isfinite(noise):

@@ -45,6 +45,12 @@ def test_one_layer_alone_costs_what_the_whole_model_does():
     assert 25 < layer.snr_db < 60
 
 
+def test_infinite_numbers_of_both_are_no_error():
+    real = torch.tensor([1.0, float("-inf"), float("-inf")])
+    assert snr([real], [real + 0.1]) == pytest.approx(20)
+
+
 def test_what_diverged_is_infinitely_far():
+    assert snr([torch.tensor([1.0, float("inf")])], [torch.ones(2)]) == -float("inf")
     assert snr([torch.ones(2)], [torch.tensor([1.0, float("inf")])]) == -float("inf")
     assert snr([torch.ones(2)], [torch.tensor([1.0, float("nan")])]) == -float("inf")

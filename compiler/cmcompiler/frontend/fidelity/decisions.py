@@ -121,8 +121,8 @@ class Jumps:
 def jumps(node: Node) -> Jumps | None:
     """The jumps of a function of one number; None without any, and for all other nodes."""
     held = node.args[0] if node.args else None
-    is_function = node.target is torch.ops.cmbuild.function.default
-    if not is_function or not isinstance(held, Node) or held.op != "call_module":
+    functions = torch.ops.cmbuild.function.default, torch.ops.cmbuild.short_function.default
+    if node.target not in functions or not isinstance(held, Node) or held.op != "call_module":
         return None
     operand, text = StepRange.of(observer_of(held)), str(node.args[1])
     readers = (user for user in node.users if user.op == "call_module")

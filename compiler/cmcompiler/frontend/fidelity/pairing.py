@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def pair(
         if node.op == "call_function" and (name := marked(node)) is not None:
             by_name[name].append(node)
     tensors = _holders(program)
-    divided = _divided(method, nodes, by_name)
+    divided = _divided(method, nodes, by_name, tensors)
     pairs: dict[Node, ValuePair] = {}
     others: list[tuple[str, str]] = []
     instructions = Counter(nodes.values())
@@ -188,25 +189,37 @@ def _holders(program: Graph) -> dict[int, Tensor]:
 
 
 def _divided(
-    method: Method, nodes: Mapping[int, str], by_name: Mapping[str, Sequence[Node]]
+    method: Method,
+    nodes: Mapping[int, str],
+    by_name: Mapping[str, Sequence[Node]],
+    held: Collection[int],
 ) -> dict[int, Node]:
-    """The results of divisions, by the values that hold them."""
-    values: defaultdict[str, list[int]] = defaultdict(list)
+    """The results of divisions, by the values that hold them.
+
+    Args:
+        held: values that some tensor holds; of a part and its view, one is.
+    """
+    values: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, instruction in enumerate(method.instructions):
         if number in nodes and isinstance(instruction, KernelInstruction):
-            values[nodes[number]] += _results(method, instruction)
+            made = (index for index in _results(method, instruction) if index in held)
+            values[nodes[number]][instruction.operator] += made
     divided: dict[int, Node] = {}
     for name, (first, *_) in by_name.items():
         if first.target not in _DIVISIONS:
             continue
         takers: dict[Any, Node] = {user.args[1]: user for user in first.users}
         items = [takers[place] for place in sorted(takers)]
-        shapes = [tuple(item.meta["val"].shape) for item in items]
-        sizes = {index: _sizes(method, index) for index in values[name]}
-        held = [index for index, shape in sizes.items() if shape in shapes]
-        if [sizes[index] for index in held] == shapes:
-            divided.update(zip(held, items, strict=True))
+        shapes = [_bare(item.meta["val"].shape) for item in items]
+        for indices in values[name].values():
+            if [_bare(_sizes(method, index) or ()) for index in indices] == shapes:
+                divided.update(zip(indices, items, strict=True))
     return divided
+
+
+def _bare(shape: Sequence[int]) -> tuple[int, ...]:
+    """Without dimensions of 1, in which a part and its view may differ."""
+    return tuple(size for size in shape if size != 1)
 
 
 def _sizes(method: Method, index: int) -> tuple[int, ...] | None:
@@ -239,6 +252,8 @@ def _counterpart(
             observers = list(_observers(node))
             is_real = example.is_floating_point()
             same = tuple(example.shape) == value.sizes
+            if node.target is getitem:
+                same = _bare(example.shape) == _bare(value.sizes)
             if same or (node.target in _VIEWS and example.numel() == prod(value.sizes)):
                 if value.dtype.kind in "fb" or not is_real:
                     return node, None

@@ -118,6 +118,22 @@ class Divided(nn.Module):
         return third, fourth.relu(), mean
 
 
+class Heads(nn.Module):
+    """Parts of a permuted view: the lowering takes them with a dimension more."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = (x * 1.5).view(1, 5, 3, 2, 4).permute(2, 0, 3, 1, 4).unbind(0)
+        return nn.functional.scaled_dot_product_attention(*parts)
+
+
+def test_parts_of_a_permuted_view_have_counterparts() -> None:
+    torch.manual_seed(0)
+    samples = [torch.randn(1, 5, 24) for _ in range(4)]
+    fidelity = api.compile(Heads(), samples[0], samples).fidelity
+    assert (fidelity.faithful, fidelity.unpaired, fidelity.reason) == (True, (), None)
+    assert [layer.node for layer in fidelity.layers].count("unbind") == 3
+
+
 def test_divisions_and_stacks_have_counterparts() -> None:
     torch.manual_seed(0)
     samples = [torch.randn(1, 2, 4) for _ in range(30)]
