@@ -36,7 +36,7 @@ ADD_AFFINE = Microkernel("add_affine_s8", dsp=True, mve=True)
 ADD16 = Microkernel("add_s16")
 ADD_TABLED = Microkernel("add_tabled_s8", mve=True)
 
-LEAST_TABLED = 256
+LEAST_TABLED = {Isa.SCALAR: 256, Isa.DSP: 256, Isa.MVE: 64}
 """Elements for which two tables of a KiB each are worth it."""
 
 
@@ -142,7 +142,7 @@ class Add(Pair):
         if limits.element == np.int16:
             return self._short_call(tensors)
         affine = _affine(self.lhs, self.rhs, self.output, limits)
-        if affine is None and self.output.shift < 0 and outputs[0].numel >= LEAST_TABLED:
+        if affine is None and self.output.shift < 0 and outputs[0].numel >= LEAST_TABLED[isa]:
             return self._tabled_call(tensors)
         if affine is None:
             scales = {

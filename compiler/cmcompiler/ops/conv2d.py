@@ -373,7 +373,7 @@ class Conv2d(Convolution):
 
     @property
     def _shares_columns(self) -> bool:
-        """Whether neighbouring windows do, and those of a row are multiplied without a rest."""
+        """Whether neighbouring windows do, and those of a row are multiplied, little in vain."""
         return self._has_strips(packing.gemm_rows(self.depth, Isa.MVE))
 
     @property
@@ -382,10 +382,10 @@ class Conv2d(Convolution):
         return self._has_strips(2)
 
     def _has_strips(self, rows: int) -> bool:
-        """Whether a row's windows share columns, and are multiplied in so many without a rest."""
+        """Whether a row's windows share columns, and are multiplied in so many, little in vain."""
         is_plain = self.groups == 1 and self.window.dilation == (1, 1)
         overlaps = self.window.kernel[1] > self.window.stride[1]
-        return is_plain and overlaps and self.output_shape[2] % rows == 0
+        return is_plain and overlaps and packing.wastes_little(self.output_shape[2], rows)
 
     @property
     def _filters(self) -> Filters:

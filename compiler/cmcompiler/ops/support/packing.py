@@ -221,6 +221,14 @@ def _gate_block(filters: Filters, isa: Isa) -> NibbleBlock:
     return _gemv_block(filters, isa)
 
 
+def wastes_little(count: int, rows: int) -> bool:
+    """Whether so many rows, of which a product computes some at once, leave few to compute twice.
+
+    Patches take as long as one row in sixteen.
+    """
+    return 16 * (-count % rows) <= count
+
+
 def gemm_rows(depth: int, isa: Isa) -> int:
     """Rows that cm_isa_gemm_s8 takes at once."""
     is_shallow = isa is Isa.MVE and depth <= SHALLOW_DEPTH
