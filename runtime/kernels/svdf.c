@@ -1,6 +1,8 @@
 /* A filter over the features of the last runs; see compiler/cmcompiler/ops/svdf.py. */
 #include "cmrt/args/svdf.h"
+#include "cmrt/isa.h"
 #include "cmrt/recurrence.h"
+#include "cmrt/short_recurrence.h"
 
 /* The features of the input. */
 static const int16_t *find_features(const struct cm_context *context, const struct cm_svdf *op)
@@ -14,11 +16,26 @@ static const int16_t *find_features(const struct cm_context *context, const stru
     return features;
 }
 
-void cm_svdf(const struct cm_context *context, const struct cm_call *call)
+/* int16 features of an int16 input, for which the product's depth is in bytes. */
+static const int16_t *find_short_features(const struct cm_context *context, const struct cm_svdf *op,
+                                          cm_short_product *multiply)
 {
-    const struct cm_svdf *op = call->arguments;
+    int16_t *features = cm_write(context, op->features);
+    const struct cm_short_gate_product product = {op->product.weights, op->product.depth};
+    struct cm_gemm gemm =
+        cm_short_gates(context, &product, op->outputs * op->rank, features, cm_write(context, op->workspace));
+    gemm.lhs = cm_read(context, op->input);
+    multiply(&gemm);
+    return features;
+}
+
+/* multiply: of int16 numbers; NULL for int8 ones. */
+static inline __attribute__((always_inline)) void filter(const struct cm_context *context,
+                                                         const struct cm_svdf *op, cm_short_product *multiply)
+{
     const int16_t *state = cm_read(context, op->state), *weights = cm_read(context, op->time_weights);
-    const int16_t *features = find_features(context, op);
+    const int16_t *features =
+        multiply == NULL ? find_features(context, op) : find_short_features(context, op, multiply);
     int16_t *final = cm_write(context, op->final);
     const int32_t *bias = cm_read(context, op->bias);
     int8_t *output = cm_write(context, op->output);
@@ -36,8 +53,28 @@ void cm_svdf(const struct cm_context *context, const struct cm_call *call)
             final[newest] = *features;
             sum = cm_wrapping_add(sum, *features++ * weights[newest]);
         }
-        output[i] = cm_narrow(&op->narrowing, op->rectify && sum < 0 ? 0 : sum);
+        sum = op->rectify && sum < 0 ? 0 : sum;
+        if (multiply != NULL)
+            ((int16_t *)(void *)output)[i] = cm_narrow_s16(&op->narrowing, sum);
+        else
+            output[i] = cm_narrow(&op->narrowing, sum);
     }
+}
+
+void cm_svdf(const struct cm_context *context, const struct cm_call *call)
+{
+    filter(context, call->arguments, NULL);
+}
+
+void cm_svdf_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    filter(context, call->arguments, cm_isa_gemm_s16);
+}
+
+/* With sums of any size. */
+void cm_svdf_s16_long(const struct cm_context *context, const struct cm_call *call)
+{
+    filter(context, call->arguments, cm_isa_gemm_s16_long);
 }
 
 /* int8 features and weights, the time last. */

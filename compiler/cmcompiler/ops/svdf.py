@@ -10,15 +10,20 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Int32, Place
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Scratch, Tensors
+from cmcompiler.ir.op import NEAR_ROUNDING, Address, Array, KernelCall, Op, Packed, Scratch, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import packing
 from cmcompiler.ops.support.gates import GateProduct, Int16Array, Narrowing, PackedProduct
 from cmcompiler.ops.support.recurrence import read_narrowing, read_product
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, wrap32
+from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING
+from cmcompiler.ops.support.short_gates import ShortGateProduct
 
 FILTER = Microkernel("filter_s16", dsp=True, mve=True)
+
+_FEATURE_STEPS = 1.1
+"""Largest error of an int16 feature of an int8 input."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ class Svdf(Op):
     """Appends int16 features of the input to those kept, and adds up all with int16 weights.
 
     As CMSIS-NN's arm_svdf_state_s16_s8, with a scale for each row of feature weights; as its
-    arm_svdf_s8 with int8 features and weights. Its outputs are the new state and int8 [1, outputs].
+    arm_svdf_s8 with int8 features and weights. Its outputs are the new state and [1, outputs] of
+    the input's type, int8 or int16.
 
     Attributes:
         product: the features of an input row.
@@ -61,7 +67,6 @@ class Svdf(Op):
     """
 
     label = "svdf"
-    fine_error_steps = 1.1
 
     product: GateProduct
     time_weights: Int16Array | Int8Array
@@ -77,6 +82,21 @@ class Svdf(Op):
     def is_narrow(self) -> bool:
         """Whether features and weights over time are int8."""
         return self.time_weights.dtype == np.int8
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        """An int16 output has the errors of its newest features and its own rounding."""
+        if not self.is_int16:
+            return _FEATURE_STEPS
+        newest = self.time_weights[-1] if self.time_first else self.time_weights[:, -1]
+        added = np.abs(newest.astype(np.int64)).reshape(len(self.bias), -1).sum(1)
+        scale = self.narrowing.multiplier * 2.0 ** (self.narrowing.shift - 31)
+        return max(SHORT_ROUNDING, NEAR_ROUNDING + SHORT_ROUNDING * float(added.max()) * scale)
+
+    @property
+    def is_int16(self) -> bool:
+        """Inputs and outputs are int16."""
+        return isinstance(self.product, ShortGateProduct)
 
     @property
     def _stored(self) -> np.dtype[np.signedinteger[Any]]:
@@ -115,14 +135,21 @@ class Svdf(Op):
         return final, self.narrowing(wrapped)[np.newaxis]
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        if isinstance(self.product, ShortGateProduct):
+            filters = self.product.filters
+            product = PackedProduct(Packed(filters.packed(isa)), 2 * self.product.depth, 0)
+            workspace, suffix = filters.workspace(isa), filters.suffix
+        else:
+            product, suffix = self.product.packed(isa), ""
+            workspace = packing.gemv_workspace(self.product.depth, isa)
         arguments = SvdfArguments(
             input=Address(inputs[0]),
             state=Address(inputs[1]),
             final=Address(outputs[0]),
             output=Address(outputs[1]),
             features=Scratch(2 * self.features),
-            workspace=Scratch(packing.gemv_workspace(self.product.depth, isa)),
-            product=self.product.packed(isa),
+            workspace=Scratch(workspace),
+            product=product,
             time_weights=Packed(np.asarray(self.time_weights, self._stored).tobytes()),
             bias=Packed(self.bias.astype("<i4").tobytes()),
             outputs=len(self.bias),
@@ -134,7 +161,7 @@ class Svdf(Op):
         )
         if self.is_narrow:
             return [KernelCall.of("svdf_s8", arguments, family="svdf")]
-        return [KernelCall.of("svdf", arguments, microkernel=FILTER)]
+        return [KernelCall.of(f"svdf{suffix}", arguments, microkernel=FILTER)]
 
 
 @program_op(
@@ -144,11 +171,13 @@ class Svdf(Op):
     "Tensor(a!) out, Tensor(b!) final)"
 )
 def read(call: Call) -> None:
-    x = call.tensor("input", dtype=np.int8, rank=2)
+    is_short = call.tensor("input").dtype == np.int16
+    dtype = np.int16 if is_short else np.int8
+    x = call.tensor("input", dtype=dtype, rank=2)
     state = call.tensor("state", dtype=np.int16, rank=3)
-    output = call.output("out", dtype=np.int8)
+    output = call.output("out", dtype=dtype)
     final = call.output("final", dtype=np.int16)
-    product = read_product(call, "feature", x.shape[1])
+    product = read_product(call, "feature", x.shape[1], is_short=is_short)
     weights = call.constant("time_weights", dtype=np.int16, rank=2)
     bias = call.constant("bias", dtype=np.int32, rank=1)
     time_first, features = call.boolean("time_first"), len(product.weights)
@@ -159,6 +188,7 @@ def read(call: Call) -> None:
         call.invalid(f"state has shape {list(state.shape)} for {list(ordered.shape)} weights")
     if x.shape[0] != 1 or output.shape != (1, len(bias)):
         call.invalid(f"{list(x.shape)} to {list(output.shape)}")
-    op = Svdf(product, ordered, bias, read_narrowing(call), call.boolean("rectify"), time_first)
+    narrowing = read_narrowing(call, is_short=is_short)
+    op = Svdf(product, ordered, bias, narrowing, call.boolean("rectify"), time_first)
     results = [call.arranged_output(final, range(3)), call.arranged_output(output, range(2))]
     call.emit(op, [call.arrange(x, range(2)), call.arrange(state, range(3))], results)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.ops.support.gates import GateProduct, Narrowing
+from cmcompiler.ops.support.short_gates import ShortGateProduct, ShortNarrowing
 from cmcompiler.ops.svdf import Svdf
 
 
@@ -23,12 +24,12 @@ def layers(draw: st.DrawFn) -> Example:
     )
     features, time = outputs * rank, draw(st.integers(1, 12))
     scale = draw(requantizes(features, depth))
-    shifts = tuple(min(shift + 8, 31) for shift in scale.shifts)
-    product = GateProduct(
-        data.int8(features, depth), data.biases(features), scale.multipliers, shifts
-    )
+    form, is_short = draw(st.sampled_from([(GateProduct, False), (ShortGateProduct, True)]))
+    shifts = tuple(min(shift, 0) if is_short else min(shift + 8, 31) for shift in scale.shifts)
+    bias = data.biases(features).astype(np.int64 if is_short else np.int32)
+    product = form(data.int8(features, depth), bias, scale.multipliers, shifts)
     generator = np.random.default_rng(data.seed)
-    is_narrow = draw(st.booleans())
+    is_narrow = not is_short and draw(st.booleans())
     time_first = not is_narrow and draw(st.booleans())
     shape = (time, features) if time_first else (features, time)
     dtype = np.dtype(np.int8 if is_narrow else np.int16)
@@ -37,17 +38,18 @@ def layers(draw: st.DrawFn) -> Example:
         product,
         generator.integers(-most, most, shape).astype(dtype),
         data.biases(outputs),
-        Narrowing(
+        (ShortNarrowing if is_short else Narrowing)(
             draw(st.integers(1 << 30, (1 << 31) - 1) | st.just(0)),
             draw(st.sampled_from([-16, -20, -24, -31, 3])),
-            draw(st.integers(-128, 127)),
+            0 if is_short else draw(st.integers(-128, 127)),
         ),
         draw(st.booleans()),
         time_first,
     )
     limits = np.iinfo(dtype)
     state = generator.integers(limits.min, limits.max, (1, *shape), endpoint=True).astype(dtype)
-    return single(op, data.int8(1, depth), state)
+    x = generator.integers(-(1 << 15), 1 << 15, (1, depth)).astype(np.int16)
+    return single(op, x if is_short else data.int8(1, depth), state)
 
 
 @settings(max_examples=8)

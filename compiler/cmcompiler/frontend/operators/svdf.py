@@ -34,10 +34,12 @@ _LAYER = (
     "Tensor x, Tensor state, Tensor feature_weight, Tensor? feature_bias, Tensor time_weight, "
     "Tensor bias, bool rectify, bool time_first"
 )
-LIBRARY.define(f"svdf({_LAYER}) -> (Tensor, Tensor)")
+for _name in ("svdf", "short_svdf"):
+    LIBRARY.define(f"{_name}({_LAYER}) -> (Tensor, Tensor)")
 declare(LIBRARY, "quantized_svdf")
 
 
+@float_form(LIBRARY, "short_svdf")
 @float_form(LIBRARY, "svdf")
 def svdf(x: Tensor, state: Tensor, *layer: Any) -> tuple[Tensor, Tensor]:
     feature_weight, feature_bias, time_weight, bias, rectify, time_first = layer
@@ -54,11 +56,11 @@ def _like(bias: int, x: Tensor, state: Tensor, *others: Any) -> tuple[Tensor, Te
     return x.new_empty((1, len(others[bias]))), torch.empty_like(state)
 
 
-torch.library.register_fake("cmbuild::svdf", partial(_like, 3))
+for _name in ("svdf", "short_svdf"):
+    torch.library.register_fake(f"cmbuild::{_name}", partial(_like, 3))
 torch.library.register_fake("cmbuild::quantized_svdf", partial(_like, 4))
 
 
-@quantized_op(ops.svdf.default, constants=range(2, 6), states={1: None}, final=SameAs(1), rows=[2])
 def to_quantized_svdf(call: QuantizedCall) -> Replacement:
     x, state, *_, rectify, time_first = call.arguments
     feature_weight, time_weight, bias = (call.constants[position] for position in (2, 4, 5))
@@ -74,6 +76,17 @@ def to_quantized_svdf(call: QuantizedCall) -> Replacement:
         *(rectify, time_first),
     )
     return ops.quantized_svdf.default, arguments
+
+
+for _operator, _is_short in ((ops.svdf.default, False), (ops.short_svdf.default, True)):
+    quantized_op(
+        _operator,
+        constants=range(2, 6),
+        states={1: None},
+        final=SameAs(1),
+        rows=[2],
+        is_short=_is_short,
+    )(to_quantized_svdf)
 
 
 def _time_scale(weight: Tensor, bias: Tensor) -> float:

@@ -366,5 +366,6 @@ def _forms() -> dict[Any, Callable[[Node], Node | None]]:
         _OWN.gru.default: _recurrent(_OWN.short_gru.default),
         _OWN.gru_state.default: _recurrent(_OWN.short_gru_state.default),
         _OWN.rnn.default: _recurrent(_OWN.short_rnn.default),
+        _OWN.svdf.default: lambda node: insert(node, _OWN.short_svdf.default, *node.args),
         **steps(),
     }

@@ -48,7 +48,7 @@ class TapRows:
         return 4 if self.is_wide else 2
 
     def packed(self, layout: bytes, channels: int) -> tuple[bytes, int]:
-        """The same behind a `struct cm_narrow_taps`, and the bytes of what it unpacks to."""
+        """Packs a layout behind a `struct cm_narrow_taps`; also the bytes that it unpacks to."""
         words = np.frombuffer(layout, "<u4")
         start, rows = words[: self.start], words[self.start :].reshape(channels, -1)
         stride = rows.shape[1]
@@ -81,7 +81,7 @@ _ROWS: Mapping[tuple[Microkernel, Isa], TapRows] = {
 
 
 def narrowed(scheme: Scheme, weights: Int8Array, isa: Isa) -> Scheme:
-    """The same with weights of four bits in flash, if they fit and the kernel has a form for them.
+    """Holds weights of four bits in flash, if they fit and the kernel has a form for them.
 
     Args:
         weights: [channels, taps].

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from cmcompiler import api
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.frontend.source import find_source
@@ -33,3 +34,18 @@ def test_a_sequence() -> None:
     arrays = [[x.numpy() for x in frame] for frame in frames]
     found = np.stack([run.outputs[0] for run in evaluate_all(graph, arrays)])
     assert 10 * np.log10(np.square(real).sum() / np.square(found - real).sum()) > 35
+
+
+def test_a_sequence_of_int16() -> None:
+    loaded = find_source(f"{MODELS / 'sequences.py'}:svdf").load(0, None)
+    module, frames = loaded.module, list(loaded.calibration)
+    short = api.compile(module, frames[0], frames, activations="int16")
+    assert {tensor.dtype.name for node in short.graph.nodes for tensor in node.outputs} == {
+        *("int16", "float32")
+    }
+    assert short.fidelity.faithful
+    with torch.no_grad():
+        real = np.stack([module(*frame).numpy() for frame in frames])
+    arrays = [[x.numpy() for x in frame] for frame in frames]
+    results = np.stack([run.outputs[0] for run in evaluate_all(short.graph, arrays)])
+    assert 10 * np.log10(np.square(real).sum() / np.square(results - real).sum()) > 44
