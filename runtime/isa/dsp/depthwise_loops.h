@@ -15,7 +15,7 @@ struct filter {
     int32_t bias, multiplier, factor;
 };
 
-/* Output columns of a band, of an even number where loops take no other, all differences from what comes before. */
+/* Output columns of a band, all differences from what comes before; an even number where a loop says so. */
 struct segment {
     int32_t columns, out; /* bytes from the columns and outputs that would come next */
     int32_t length;       /* bytes of columns */
@@ -87,6 +87,7 @@ struct run {
     "smlad " sum ", r7, " upper ", " sum "\n"
 
 #define SCALE(sum) "smmlar " sum ", " sum ", lr, " sum "\n"
+#define EITHER_WAY(sum) ""
 #define AWAY_FROM_ZERO(sum) "add " sum ", " sum ", " sum ", asr #31\n"
 #define SHIFT(sum) "smmlar " sum ", " sum ", r7, r12\n"
 #define SATURATE(sum) "ssat " sum ", #8, " sum "\n"
@@ -140,20 +141,21 @@ struct run {
     OUTPUT \
     "add r6, #64\n"
 
-/* A last column alone, any rounding. */
-#define ONE_BY_TWO \
+/* A last column alone. */
+#define ONE_BY_TWO(AWAY) \
     "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
     START_ROWS("r8", "r9", "r7", "r12", "r0", "r3") \
     LOAD_COLUMN("32", "48") \
     ADD_ROWS("r8", "r9", "r1", "r4") \
-    LOAD_MULTIPLIER LOAD_COLUMN("64", "80") \
+    LOAD_MULTIPLIER "ldr r10, [sp, #40]\n" "ldr r11, [sp, #12]\n" LOAD_COLUMN("64", "80") \
     ADD_ROWS("r8", "r9", "r2", "r5") \
-    LOAD_FACTOR \
-    SCALE("r8") SCALE("r9") AWAY_FROM_ZERO("r8") AWAY_FROM_ZERO("r9") SHIFT("r8") SHIFT("r9") \
     "ldr r12, [sp, #44]\n" \
-    "ldr r7, [sp, #24]\n" \
+    "ldr.w r7, [sp, #24]\n" \
+    SCALE("r8") SCALE("r9") AWAY("r8") AWAY("r9") \
+    "smmlar r8, r8, r10, r11\n" \
+    "smmlar r9, r9, r10, r11\n" \
     "ldr lr, [sp, #8]\n" \
-    "add r12, r7\n" \
+    "add.w r12, r7\n" \
     SATURATE("r8") SATURATE("r9") \
     "strb r9, [r12]\n" \
     "strb r8, [r7]\n" \
@@ -297,7 +299,7 @@ struct run {
           CM_ASM_END)
 
 /* With stride 1, two rows of any number of columns: their end is kept as that of all but one. */
-#define BAND_FUNCTION(name, RESCALE) \
+#define BAND_FUNCTION(name, RESCALE, AWAY) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
           ENTER_RUN \
@@ -318,7 +320,7 @@ struct run {
           "cmp r6, r12\n" \
           "blo.w 3b\n" \
           "bne.w 5f\n" \
-          ONE_BY_TWO \
+          ONE_BY_TWO(AWAY) \
           "5:\n" \
           LEAVE_RUN \
           CM_ASM_END)

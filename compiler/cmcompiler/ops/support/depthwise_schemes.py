@@ -178,7 +178,7 @@ def _by_pixels(weights: bytes, filters: Filters, window: Window) -> Scheme:
 
 
 def _by_pixels_short(filters: Filters16, window: Window) -> Scheme:
-    """The same for int16 images and kernels of 3x3."""
+    """One pixel at a time of int16 images, for kernels of 3x3."""
     pointers = 8 * -(-window.area // 4) * 4  # of a computer with 64 bits
     workspace = pointers + 2 * len(filters.bias)
     weights = filters.by_channel
