@@ -20,9 +20,6 @@ _PART = 4
 _MOST = 256
 """Inputs that judge, unless they are a sequence; more would not change what they say."""
 
-_EXCLUDING = -1e4
-"""Numbers from here down are those of masks."""
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Holdout:
@@ -68,8 +65,7 @@ class Holdout:
 
 
 def _extremes(inputs: Sequence[Inputs]) -> set[int]:
-    """Where the smallest and the largest number of each float tensor are, and the fewest and the
-    most elements that a mask chooses.
+    """Where the smallest and the largest number of each float tensor are.
 
     These inputs calibrate: ranges that leave them out would clip, on purpose, numbers that the
     user has shown.
@@ -84,14 +80,8 @@ def _extremes(inputs: Sequence[Inputs]) -> set[int]:
 
 
 def _bounds(tensor: torch.Tensor) -> tuple[float, float] | None:
-    """The smallest and the largest number, twice the share of a mask that is not 0; None of
-    integers, and without any finite number.
-    """
-    is_bool = str(tensor.dtype) == "torch.bool"
-    if not (is_bool or tensor.is_floating_point()) or not tensor.numel():
+    """The smallest and the largest number; None without finite floats."""
+    if not tensor.is_floating_point():
         return None
-    if is_bool or bool(((tensor == 0) | (tensor == 1) | (tensor <= _EXCLUDING)).all()):
-        share = float((tensor != 0).float().mean())
-        return share, share
     finite = tensor[tensor.isfinite()]
     return (float(finite.min()), float(finite.max())) if finite.numel() else None

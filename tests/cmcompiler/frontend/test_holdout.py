@@ -52,16 +52,6 @@ def test_the_smallest_and_the_largest_number_calibrate() -> None:
         assert (kept.min(), kept.max()) == (whole.min(), whole.max())
 
 
-@pytest.mark.parametrize("dtype", [torch.bool, torch.float32])
-def test_masks_of_the_fewest_and_the_most_elements_calibrate(dtype: torch.dtype) -> None:
-    counts = [3, 4, 5, 1, 6, 7, 3, 4]
-    given = [(torch.zeros(1), (torch.arange(8) < count).to(dtype)) for count in counts]
-    parts = Holdout.of(given, is_sequence=False)
-    kept = {int(mask.sum()) for _, mask in parts.calibrating}
-    assert parts.held_out == 2
-    assert {1, 7} <= kept
-
-
 def test_extremes_everywhere_leave_one_to_judge() -> None:
     given = [(torch.tensor([1.0 * at, -at]), torch.tensor([-1.0 * at, 9 - at])) for at in range(4)]
     parts = Holdout.of(given, is_sequence=False)
