@@ -39,7 +39,8 @@ def _join(patches: Node, node: Node, is_turned: bool) -> None:
     """
     batch, depth, windows = fake(patches).shape
     for user in list(node.users):
-        shape = list(fake(user).shape) if isinstance(fake(user), Tensor) else []
+        value = user.meta.get("val")
+        shape = list(value.shape) if isinstance(value, Tensor) else []  # none of the graph's output
         if user.target in _RESHAPES:
             is_same = (
                 [*shape[:1], *shape[-1:], prod(shape[1:-1])] == [batch, depth, windows]

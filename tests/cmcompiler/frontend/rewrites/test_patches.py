@@ -37,6 +37,7 @@ def test_a_product_of_patches_is_one_convolution(name):
 
 
 KEPT = {
+    "alone": _patches,
     "grouped": lambda x: F.conv1d(_patches(x), ROWS[:3, :6, None], groups=3),
     "wider": lambda x: F.conv1d(_patches(x), ROWS[:, :, None].expand(-1, -1, 2)),
     "across windows": lambda x: F.linear(_patches(x), ROWS[:, :16]),
