@@ -24,6 +24,7 @@ from cmcompiler.importer.choices import branch_on_choices
 from cmcompiler.importer.control import structured
 from cmcompiler.importer.elements import compute_channels_last
 from cmcompiler.importer.images import keep_channels_last
+from cmcompiler.importer.moves import take_back_moves
 from cmcompiler.importer.padding import fold_padding
 from cmcompiler.importer.reading import read_block
 from cmcompiler.importer.requantization import requantize_in_integers
@@ -75,7 +76,7 @@ def build_graph(
     if not as_written:
         nodes = compute_channels_last(keep_bands_in_rows(nodes), states)
     nodes = keep_channels_last(nodes, results, states)
-    nodes = fold_padding(nodes, results, states)
+    nodes = take_back_moves(fold_padding(nodes, results, states), states)
     direct = _without_chained_views(rows_of_steps(nodes), states)
     if not as_written:
         direct = tuple(join_bands(direct, [*results, *states]))

@@ -42,7 +42,7 @@ class _Rows:
 
     @classmethod
     def of(cls, layer: Node, band: int, bands: int) -> _Rows:
-        """What a convolution sees for one of some equal bands of its outputs' rows."""
+        """The rows that a convolution reads for one of some equal bands of its outputs' rows."""
         given, height = named_arguments(layer), fake(layer.all_input_nodes[0]).shape[2]
         stride, padding, dilation = (given[name][0] for name in ("stride", "padding", "dilation"))
         outputs = fake(layer).shape[2] // bands

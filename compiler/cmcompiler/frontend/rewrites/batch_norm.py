@@ -48,7 +48,7 @@ def fold_batch_norms(module: GraphModule) -> None:
 
 
 def affine_of(node: Node) -> ChannelScaling | None:
-    """What a normalisation does to each channel, if its statistics are fixed."""
+    """Factors and offsets of a normalisation, if its statistics are fixed."""
     given = named_arguments(node)
     names = ("weight", "bias", "running_mean", "running_var")
     held = [given[name] for name in names]
