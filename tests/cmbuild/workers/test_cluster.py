@@ -55,7 +55,6 @@ def await_worker(started: subprocess.Popen[str]) -> None:
     [
         (("--workers", "2", "--scheduler", "tcp://a:1"), 2, "exclude each other"),
         (("--scheduler", "here"), 2, "here is not the address of a scheduler"),
-        (("--scheduler", "tcp://127.0.0.1:9"), 1, "no scheduler responds at tcp://127.0.0.1:9"),
     ],
 )
 def test_a_wrong_place_is_one_line(
@@ -66,9 +65,36 @@ def test_a_wrong_place_is_one_line(
     assert message in result.stderr and len(result.stderr.splitlines()) == 2
 
 
-def test_a_worker_without_a_scheduler_is_one_line(cmbuild: Commands) -> None:
-    result = cmbuild("worker", "tcp://127.0.0.1:9")
-    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 2), result.stderr
+NOWHERE = "tcp://127.0.0.1:9"
+IMPATIENT = """
+import sys
+
+from cmbuild.cli import main
+from cmbuild.workers import cluster, dask_site
+
+cluster._CONNECT_SECONDS = dask_site._DEATH_SECONDS = 1
+sys.exit(main())
+"""
+"""A command that waits for a scheduler for a second rather than ten."""
+
+
+@pytest.mark.parametrize(
+    "words", [(*BENCH, "--scheduler"), ("worker",)], ids=lambda words: words[0]
+)
+def test_a_scheduler_that_does_not_respond_is_one_line(
+    words: tuple[str, ...], cmbuild: Commands
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPATIENT, *words, NOWHERE],
+        cwd=cmbuild.folder,
+        env=cmbuild.variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"no scheduler responds at {NOWHERE}" in done.stderr
+    assert len(done.stderr.splitlines()) == 2
 
 
 def free_port() -> int:
