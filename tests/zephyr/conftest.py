@@ -11,6 +11,12 @@ from harness.commands import Commands
 Packager = Callable[..., Path]
 
 
+@pytest.fixture(autouse=True)
+def paths_of_each_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets ccache know what was compiled in another test's folder: Zephyr names its files whole."""
+    monkeypatch.setenv("CCACHE_BASEDIR", "/")
+
+
 @pytest.fixture
 def cmbuild(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Commands:
     return Commands.in_folder_of(tmp_path, tmp_path_factory)
