@@ -158,7 +158,7 @@ def cortex_m0(runtime_of: Callable[[str, str], Runtime]) -> Runtime:
 
 @pytest.fixture(scope="session")
 def runtime_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Runtime]:
-    """Of a board and an instruction set; each is built once."""
+    """Makes that of a board and an instruction set, once each."""
 
     @cache
     def get(board: str, isa: str) -> Runtime:

@@ -9,7 +9,7 @@ import time
 class Remote:
     """A connection to a gdb server on this machine, which may still be starting."""
 
-    def __init__(self, port: int, patience: float = 30.0) -> None:
+    def __init__(self, port: int, patience: float = 120.0) -> None:
         deadline = time.monotonic() + patience
         while True:
             try:

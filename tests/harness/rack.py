@@ -244,7 +244,7 @@ def started(folder: Path, name: str, command: list[str]) -> Iterator[subprocess.
         process.wait()
 
 
-def until(check: Callable[[], T], seconds: float = 60) -> T:
+def until(check: Callable[[], T], seconds: float = 120) -> T:
     """The first true answer."""
     deadline = time.monotonic() + seconds
     while not (answer := check()):

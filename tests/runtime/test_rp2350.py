@@ -76,7 +76,7 @@ def run(launcher, image: Path, folder: Path):
         INTERFACE,
         REQUEST,
         folder=folder / "streams",
-        timeout=20,
+        timeout=120,
         log=folder / "log",
     )
 

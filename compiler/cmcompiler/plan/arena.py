@@ -134,7 +134,7 @@ def place(blocks: Sequence[ArenaBlock]) -> ArenaLayout:
         ends = [*map(add, layout.offsets, problem.sizes)]
         top = max(order, key=ends.__getitem__)
         order = (top, *(index for index in order if index != top))
-        # What follows an order is always the same.
+        # An order that comes again leads to the same ones again.
         if order in tried:
             break
         tried.add(order)

@@ -27,7 +27,7 @@ def place(exports: WarmExports) -> Path:
 
 
 def appears(path: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not path.exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)

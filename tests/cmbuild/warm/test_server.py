@@ -42,7 +42,7 @@ def serving(
     command = [sys.executable, "-c", SERVER, str(place), key, str(idle)]
     is_first = not place.exists()
     with subprocess.Popen(command) as process:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while is_first and not place.exists() and idle == IDLE_SECONDS:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -60,7 +60,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 def child(folder: Path) -> int:
     """The number of the child that is at work, once it is."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not (found := list(folder.glob("*.child"))):
         assert time.monotonic() < deadline
         time.sleep(0.02)

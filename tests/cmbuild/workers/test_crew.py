@@ -38,7 +38,7 @@ def crew(
 
 
 def _gone(client: Client, left: int) -> bool:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while len(client.scheduler_info(n_workers=-1)["workers"]) > left:
         if time.monotonic() > deadline:
             return False
