@@ -41,7 +41,7 @@ _ELEMENTS = 400_000
 """Limit for all layers and samples together; at least one sample, so large models take one."""
 _MOST = 4
 _MOST_DECIDING = 16
-"""Of a model with decisions, few of which rounding changes."""
+"""Samples of a model with decisions, few of which rounding changes."""
 _TURN = 16
 """Elements of gates, functions of them and states that a turn has for each of its outputs."""
 _SEQUENCE = 64

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import getitem
 from typing import Any
 
 import torch
@@ -27,6 +28,9 @@ _DECIDING = {
 }
 """Operators whose results, bool or integers, are decisions."""
 
+_PLACING = {"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mode"}
+"""Operators whose second result is where their elements were."""
+
 _JUMP = 8.0
 """Steps of a function's results, and times what lies beside it, that are not a slope."""
 
@@ -41,7 +45,7 @@ class Decisions:
     def __init__(self, prepared: GraphModule) -> None:
         nodes = [node for node in prepared.graph.nodes if node.op == "call_function"]
         self._jumping = [(node, found) for node in nodes if (found := jumps(node)) is not None]
-        self._deciding = [node for node in nodes if _name(node) in _DECIDING]
+        self._deciding = [node for node in nodes if _name(node) in _DECIDING or _is_place(node)]
         self._counts: defaultdict[Node, list[int]] = defaultdict(lambda: [0, 0])
 
     def __bool__(self) -> bool:
@@ -71,9 +75,9 @@ class Decisions:
         count[1] += flipped.numel()
 
     def flipped(self) -> Iterator[FlippedDecisions]:
-        """Those that are not the model's, by the operator that decides."""
+        """Decisions that are not the model's, by the operator that decides."""
         for node, (flipped, count) in self._counts.items():
-            name = marked(node)
+            name = marked(node.all_input_nodes[0] if node.target is getitem else node)
             if flipped and name is not None:
                 yield FlippedDecisions(name, flipped / count)
 
@@ -143,3 +147,10 @@ def jumps(node: Node) -> Jumps | None:
 def _name(node: Node) -> str:
     schema = getattr(node.target, "_schema", None)
     return str(schema.name.partition("::")[2]) if schema is not None else ""
+
+
+def _is_place(node: Node) -> bool:
+    """Whether something reads where an operator found its results."""
+    if node.target is not getitem or node.args[1] != 1 or not node.users:
+        return False
+    return _name(node.all_input_nodes[0]) in _PLACING

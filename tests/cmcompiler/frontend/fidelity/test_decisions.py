@@ -49,6 +49,21 @@ def test_decisions_that_rounding_changes_are_counted_by_operator(
     assert shares["function"] == others / (8 * 4 * 32)
 
 
+class Placing(nn.Module):
+    """The largest of numbers that hardly differ."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x.reshape(1, -1)
+        places = torch.cat([y, y * 1.001 + 0.001], 1).topk(8)[1]
+        return torch.zeros(1, 64).scatter(1, places, 1.0)
+
+
+def test_places_that_rounding_changes_are_counted() -> None:
+    inputs = [(torch.randn(4, 8, generator=torch.Generator().manual_seed(s)),) for s in range(4)]
+    flipped = api.compile(Placing(), inputs[0], inputs).fidelity.flipped
+    assert [each.node.partition("_")[0] for each in flipped] == ["topk"]
+
+
 def test_steep_functions_do_not_jump_and_signs_do() -> None:
     class Functions(nn.Module):
         def forward(self, x: Tensor) -> list[Tensor]:
