@@ -26,7 +26,7 @@ void cm_take_tiles(const struct cm_step *run, struct cm_progress *progress, cm_t
         const struct cm_tiled *tiled = (const void *)(tiles + 1);
         for (uint32_t i = 1; i <= tiles->calls; ++i) {
             const struct cm_step *step = &run[i];
-            const int32_t first = y == run->call.y0 ? step->call.y0 : y * tiled->factor + tiled->low;
+            const int32_t first = y * tiled->factor + tiled->low;
             const int32_t last = (end - 1) * tiled->factor + tiled->high + 1;
             uint32_t words[CM_MOVED_WORDS];
             fill_words(words, tiled, step->call.arguments, tile, tiles->tiles);

@@ -31,9 +31,17 @@ class Tiles:
     band: int
     columns: int
     keeping: Keeping = Keeping.NOTHING
+    parts: int = 3
+    """Operators of a run at most."""
 
 
-tile_sizes = st.builds(Tiles, st.integers(1, 4), st.integers(1, 12), st.sampled_from(Keeping))
+tile_sizes = st.builds(
+    Tiles,
+    st.integers(1, 4),
+    st.sampled_from([*range(1, 13), 24]),
+    st.sampled_from(Keeping),
+    st.sampled_from([3, 3, 10]),
+)
 
 
 class Bottlenecks(Drawing):
@@ -105,7 +113,8 @@ def in_runs(example: Example, isa: Isa, tiles: list[Tiles]) -> tuple[Example, in
         if is_possible(run, isa):
             chosen.append((tail, run))
             free = tail.start
-    parts = [chain for chain in chains(example.graph) if chain.end <= free]
+    most = tiles[0].parts
+    parts = [c for c in chains(example.graph) if c.end <= free and len(c.parts) <= most]
     for index, chain in enumerate(without_overlaps(parts)):
         size = tiles[index % len(tiles)]
         run = chain.in_tiles(size.band, size.columns, size.keeping)

@@ -187,7 +187,7 @@ class TiledCall:
     Attributes:
         part: which op of the run it computes; None if it moves what one has computed.
         call: its arguments are those of the first tile.
-        rows: which ones it makes for each row of the run; all before them, too, for the first.
+        rows: which ones it makes for each row of the run.
         patches: arguments that depend on the tile.
         touched: what it reads and writes, by its own rows.
         alike: calls of single tiles with their own arguments, and how many tiles each is for.
@@ -203,7 +203,7 @@ class TiledCall:
     def rows_for(self, start: int, end: int) -> range:
         """The rows that it makes for rows [start, end) of the run."""
         first, last = self.call.rows
-        begin = max(self.rows.first(start), first) if start else first
+        begin = max(self.rows.first(start), first)
         return range(begin, min(self.rows.end(end), last))
 
 
@@ -222,7 +222,6 @@ class RowCall:
             to an output that is there after the last one.
         tiled: the calls of a run, in order; their tiles are the scratch of its own call.
         tiles: how often these are made for each band.
-        from_start: before its first row it takes all rows of images up to those of that one.
     """
 
     call: KernelCall
@@ -233,7 +232,6 @@ class RowCall:
     step: int = 1
     tiled: tuple[TiledCall, ...] = ()
     tiles: int = 0
-    from_start: bool = False
 
     def banded(self, band: int) -> RowCall:
         """A call for so many rows at once."""

@@ -116,9 +116,9 @@ struct cm_patch {
     uint32_t second, step, last;
 };
 
-/* One call for each tile. For rows [y, end) of the run it makes the rows from y * factor + low on, for the
-   run's first ones from y0 of its step on, up to (end - 1) * factor + high; those outside of [y0, y1) of its
-   step do not count. */
+/* One call for each tile. For rows [y, end) of the run, which may begin above the first one, it makes the
+   rows from y * factor + low to (end - 1) * factor + high; those outside of [y0, y1) of its step do not
+   count. */
 struct cm_tiled {
     uint8_t words, patches;
     int16_t factor, low, high;

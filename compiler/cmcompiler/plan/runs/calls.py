@@ -24,6 +24,7 @@ from cmcompiler.ir.op import (
     Word,
     Words,
 )
+from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.convolution import Convolution
@@ -106,20 +107,39 @@ class TileImages:
 
     @classmethod
     def of(cls, tensors: Sequence[Tensor], tiling: Tiling) -> TileImages:
-        every, kept, tile_bytes, kept_bytes = [], {}, 0, 0
+        every, kept, kept_bytes = [], {}, 0
+        places, tile_bytes = _places(tensors, tiling)
         for index, tensor in enumerate(tensors):
-            is_tile = 0 < index < len(tensors) - 1
-            columns = tiling.widths[index] if is_tile else tensor.shape[2]
-            part = TilePlace(tile_bytes) if is_tile else None
-            image = TileImage(tensor, part, columns, tiling.heights[index])
-            if is_tile:
-                tile_bytes += image.bytes
+            part = places.get(index)
+            columns = tensor.shape[2] if part is None else tiling.widths[index]
+            every.append(TileImage(tensor, part, columns, tiling.heights[index]))
             if rows := tiling.kept_rows(index):
                 place = TilePlace(kept_bytes, kept=True)
                 kept[index] = TileImage(tensor, place, tensor.shape[2], rows)
                 kept_bytes += kept[index].bytes
-            every.append(image)
         return cls(every, kept, tile_bytes, kept_bytes)
+
+
+def _places(tensors: Sequence[Tensor], tiling: Tiling) -> tuple[dict[int, TilePlace], int]:
+    """Where the tiles of the images between operators lie, and the bytes of all.
+
+    Those whose columns the next tile takes over have places of their own. Of the others each shares
+    its place with all but its neighbours: one begins at the start, the next one ends at the end.
+    """
+    sizes = {
+        index: aligned(tiling.heights[index] * tiling.widths[index] * row_bytes(tensor) // width)
+        for index, tensor in enumerate(tensors[1:-1], 1)
+        for width in (tensor.shape[2],)
+    }
+    places, start = {}, 0
+    for index in filter(tiling.hands_on, sizes):
+        places[index] = TilePlace(start)
+        start += sizes[index]
+    shared = {index: size for index, size in sizes.items() if index not in places}
+    end = start + max((shared[i] + shared.get(i + 1, 0) for i in shared), default=0)
+    for index, size in shared.items():
+        places[index] = TilePlace(start if index % 2 else end - size)
+    return places, end
 
 
 def tiled_call(

@@ -19,7 +19,10 @@ from cmcompiler.plan.runs.run import TiledRun
 from cmcompiler.plan.runs.slices import SlicedRun
 from cmcompiler.plan.runs.tiling import Keeping
 
-MOST_PARTS = 3
+MOST_PARTS = 10
+
+LONG = 4
+"""Parts from which on a run always keeps rows: without that windows of windows see too many."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,9 @@ class Chain:
             isinstance(node.op, DepthwiseConv2d) and max(node.op.window.reach) > 1
             for node in self.parts[1:]
         )
-        return tuple(Keeping) if is_overlapping else (Keeping.NOTHING,)
+        if not is_overlapping:
+            return (Keeping.NOTHING,)
+        return tuple(Keeping) if len(self.parts) < LONG else (Keeping.ROWS,)
 
     def in_tiles(self, band: int, columns: int, keeping: Keeping = Keeping.NOTHING) -> Node:
         """These nodes as one."""

@@ -33,7 +33,8 @@ class KeptImage:
         Raises:
             NoTiles: tiles do not follow each other evenly, or are narrower than what they share.
         """
-        return [self._shift] if self.rows is None else [self._shift, self._load(self.rows)]
+        shifts = [self._shift] if self.tiling.hands_on(self.index) else []
+        return shifts if self.rows is None else [*shifts, self._load(self.rows)]
 
     @property
     def after(self) -> Sequence[TiledCall]:
@@ -44,8 +45,6 @@ class KeptImage:
     def _shift(self) -> TiledCall:
         """Moves columns that the tile to the left had, too, to where this one begins."""
         tiles = self.tiling.tiles
-        if len(tiles) == 1:
-            raise NoTiles
         calls = [
             # The first tile has nothing to move, but the same places.
             self._shifted(tiles[max(number, 1) - 1 : max(number, 1) + 1], number > 0)

@@ -16,6 +16,10 @@ MOST = 2
 """Sets of runs with the fewest instructions that are planned."""
 
 
+NEAREST = 8
+"""Sets with the fewest instructions of which cheaper tiles are looked for."""
+
+
 @dataclass
 class Fitting:
     """Tries the sets of a selection for several limits.
@@ -40,14 +44,18 @@ class Fitting:
         Args:
             limit: bytes.
         """
-        every = []
-        for most, sets in self.selection.sets.items():
-            if most <= limit and (chosen := self._cheapest(sets, limit)) is not None:
-                # Runs that others make room enough for may save those some instructions.
-                for runs in dict.fromkeys((self._without_idle(chosen, limit), chosen)):
-                    every.append(self._with_cheaper(runs, limit))
+        first = [
+            chosen
+            for most, sets in self.selection.sets.items()
+            if most <= limit and (chosen := self._cheapest(sets, limit)) is not None
+        ]
+        # Runs that others make room enough for may save those some instructions.
+        fewer = (self._without_idle(chosen, limit) for chosen in dict.fromkeys(first))
+        every = dict.fromkeys(sorted([*first, *fewer], key=_own_cost)[:NEAREST])
+        cheaper = [self._with_cheaper(runs, limit, order) for runs in every for order in (-1, 1)]
+        every |= dict.fromkeys(cheaper)
         costs: dict[Choices, float] = {}
-        for chosen in sorted(dict.fromkeys(every), key=_own_cost):
+        for chosen in sorted(every, key=_own_cost):
             # Operators outside of runs add to their cost.
             if len(costs) >= MOST and _own_cost(chosen) >= sorted(costs.values())[MOST - 1]:
                 break
@@ -70,9 +78,13 @@ class Fitting:
                 chosen = fewer
         return chosen
 
-    def _with_cheaper(self, chosen: Choices, limit: int) -> Choices:
-        """With other tiles of the same operators, where such that take fewer instructions fit."""
-        for choice in sorted(chosen, key=lambda choice: -choice.cost):
+    def _with_cheaper(self, chosen: Choices, limit: int, order: int) -> Choices:
+        """With other tiles of the same operators, where such that take fewer instructions fit.
+
+        Args:
+            order: -1 to begin with the runs that cost most, 1 with those that cost least.
+        """
+        for choice in sorted(chosen, key=lambda choice: order * choice.cost):
             others = self.selection.cheaper(choice)
             # As if all after one that fits did.
             low, high, fitting = -1, len(others), chosen

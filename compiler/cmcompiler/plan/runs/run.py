@@ -130,18 +130,17 @@ class TiledRun(Run):
         call = run_call(
             RunCalls(tuple(self._tiled(images, isa)), len(self.tiling.tiles)),
             self.band,
-            (0, outputs[0].shape[1]),
+            (-self.tiling.lead, outputs[0].shape[1]),
             (images.tile_bytes, images.kept_bytes),
         )
-        reads = {inputs[0]: self.tiling.seen[0]}
-        return replace(call, reads=reads, from_start=bool(images.kept))
+        return replace(call, reads={inputs[0]: self.tiling.seen[0]})
 
     def _tiled(self, images: TileImages, isa: Isa) -> Iterator[TiledCall]:
         """The calls for a tile, in order."""
         for index, op in enumerate(self.convolutions):
             made = index + 1
             kept: list[KeptImage] = []
-            if self.tiling.hands_on(made):
+            if self.tiling.hands_on(made) or made in images.kept:
                 image = KeptImage(self.tiling, made, images.every[made], images.kept.get(made))
                 kept.append(image)
             for image in kept:

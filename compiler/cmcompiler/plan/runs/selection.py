@@ -16,7 +16,6 @@ from cmcompiler.plan.runs.calls import TileImages
 from cmcompiler.plan.runs.chains import Chain, Tail, chains, contracted, is_possible, tails
 from cmcompiler.plan.runs.run import TiledRun
 from cmcompiler.plan.runs.slices import SlicedRun
-from cmcompiler.plan.runs.tiling import Keeping
 from cmcompiler.plan.scratch import kept_scratch
 from cmcompiler.plan.streams.costs.runs import slicing_cost, tiling_cost
 from cmcompiler.plan.streams.costs.surcharge import surcharge
@@ -196,7 +195,7 @@ class RunSelection:
         tensors = [chain.parts[0].inputs[0], *(part.outputs[0] for part in chain.parts)]
         for columns in sorted({min(columns, width) for columns in (*COLUMNS, width)}):
             for band in (band for band in BANDS if band <= height):
-                for keeping in chain.keepings if columns < width else (Keeping.NOTHING,):
+                for keeping in chain.keepings if columns < width else chain.keepings[:1]:
                     node = chain.in_tiles(band, columns, keeping)
                     assert isinstance(node.op, TiledRun)
                     tiling = node.op.tiling

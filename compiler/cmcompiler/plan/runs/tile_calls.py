@@ -37,11 +37,7 @@ def tile_calls(tiling: Tiling, tiled: TiledCall, layer: Node | None) -> Iterator
     Args:
         layer: that the step computes; None if it moves columns.
     """
-    total = tiling.sizes[-1][0]
-    bands = range(0, total, tiling.band)
-    heights = Counter(
-        len(tiled.rows_for(start, min(start + tiling.band, total))) for start in bands
-    )
+    heights = Counter(len(tiled.rows_for(band.start, band.stop)) for band in tiling.bands)
     first = 0
     for call, count in tiled.alike:
         for rows, turns in heights.items():

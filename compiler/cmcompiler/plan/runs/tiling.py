@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -93,13 +94,16 @@ class Tiling:
 
     def hands_on(self, image: int) -> bool:
         """Columns of an image that two tiles see are computed once."""
-        if self.keeping == Keeping.NOTHING or not 0 < image < len(self.windows):
+        if not self._is_kept(image) or self.columns >= self.sizes[-1][1]:
             return False
         return self.windows[image].reach[1] > self.windows[image].stride[1]
 
+    def _is_kept(self, image: int) -> bool:
+        return self.keeping != Keeping.NOTHING and 0 < image < len(self.windows)
+
     def kept_rows(self, image: int) -> int:
         """Rows of an image that a band leaves to the next one."""
-        if self.keeping != Keeping.ROWS or not self.hands_on(image):
+        if self.keeping != Keeping.ROWS or not self._is_kept(image):
             return 0
         window = self.windows[image]
         return max(window.reach[0] - window.stride[0], 0)
@@ -133,29 +137,38 @@ class Tiling:
     @cached_property
     def heights(self) -> tuple[int, ...]:
         """The most rows of each image that a band takes: some for rows that do not exist."""
-        taken = (
-            reach.high - reach.low + 1 + (self.band - 1) * reach.factor
-            for reach in self._reaches_with(keeping=False)[0]
-        )
+        taken = (reach.high - reach.low + 1 + (self.band - 1) * reach.factor for reach in self.seen)
         return tuple(min(rows, height) for rows, (height, _) in zip(taken, self.sizes, strict=True))
 
-    @cached_property
+    @property
     def seen(self) -> tuple[Reach, ...]:
-        """The rows of each image that a row of the output takes; the first band takes all from the
-        first one on.
-        """
-        return self._reaches_with(keeping=True)[0]
+        """The rows of each image that a row of the output takes."""
+        return self._reaches[0]
+
+    @property
+    def made(self) -> tuple[Reach, ...]:
+        """The rows of each image computed for a row of the output."""
+        return self._reaches[1]
 
     @cached_property
-    def made(self) -> tuple[Reach, ...]:
-        """The rows of each image computed for a row of the output, but for the first band."""
-        return self._reaches_with(keeping=True)[1]
+    def lead(self) -> int:
+        """Rows before the first one of the output, in whole bands, which make only rows between
+        that later ones keep.
+        """
+        most = max(-(-reach.low // reach.factor) for reach in self.made)
+        return max(0, -(-most // self.band) * self.band)
 
-    def _reaches_with(self, keeping: bool) -> tuple[tuple[Reach, ...], tuple[Reach, ...]]:
-        """Rows of each image that windows see for a row of the output, and those computed for it.
+    @property
+    def bands(self) -> Iterator[range]:
+        """Rows of the output that are made at once; of the first ones some may not exist."""
+        height = self.sizes[-1][0]
+        for start in range(-self.lead, height, self.band):
+            yield range(start, min(start + self.band, height))
 
-        Args:
-            keeping: rows that are kept are not computed again.
+    @cached_property
+    def _reaches(self) -> tuple[tuple[Reach, ...], tuple[Reach, ...]]:
+        """Rows of each image that windows see for a row of the output, and those computed for it:
+        without those that are kept.
         """
         seen, made = [Reach()], [Reach()]
         for image in reversed(range(len(self.windows))):
@@ -164,20 +177,16 @@ class Tiling:
             low = later.low * stride - above
             high = later.high * stride - above + window.reach[0] - 1
             seen.append(Reach(later.factor * stride, low, high))
-            kept = self.kept_rows(image) if keeping else 0
-            made.append(Reach(later.factor * stride, low + kept, high))
+            made.append(Reach(later.factor * stride, low + self.kept_rows(image), high))
         return tuple(seen[::-1]), tuple(made[::-1])
 
 
 def rows_made(tiling: Tiling, image: int) -> int:
     """Rows of an image that all bands of a run make."""
     reach, (height, _) = tiling.made[image], tiling.sizes[image]
-    rows = tiling.sizes[-1][0]
     made = 0
-    for start in range(0, rows, tiling.band):
-        end = min(start + tiling.band, rows)
-        first = reach.first(start) if start else 0
-        made += max(0, min(reach.end(end), height) - max(first, 0))
+    for band in tiling.bands:
+        made += max(0, min(reach.end(band.stop), height) - max(reach.first(band.start), 0))
     return made
 
 

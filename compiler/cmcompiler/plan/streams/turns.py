@@ -110,10 +110,9 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
     made = [stage.start for stage in stages]
     kept = dict.fromkeys(group.rings, 1)
     room, count = 1 << 62, 0
-    begins = [stage.start if stage.call.from_start else -1 for stage in stages]
     readers = {
         tensor: [
-            (index, reach.factor, reach.low, reach.divisor, stages[index].end, begins[index])
+            (index, reach.factor, reach.low, reach.divisor, stages[index].end)
             for index in group.readers.get(tensor, ())
             for reach in (stages[index].ordered.reads[tensor],)
         ]
@@ -123,10 +122,8 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
     def first_needed(tensor: Tensor) -> int:
         """The first row that a reader still takes."""
         first = tensor.shape[1]
-        for index, factor, low, divisor, end, begin in readers[tensor]:
+        for index, factor, low, divisor, end in readers[tensor]:
             at = made[index]
-            if at == begin:
-                return 0
             if at < end:
                 row = (at * factor + low) // divisor
                 first = min(first, row)

@@ -6,11 +6,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cmcompiler.ops.support.window import Window
-from cmcompiler.plan.runs.tiling import Tiling, pixels_made, rows_made
+from cmcompiler.plan.runs.tiling import Keeping, Tiling, pixels_made, rows_made
 
 
 @st.composite
-def tilings(draw: st.DrawFn) -> Tiling:
+def tilings(draw: st.DrawFn, kept: bool = False) -> Tiling:
     sizes = [(draw(st.integers(4, 20)), draw(st.integers(4, 20)))]
     windows = []
     for _ in range(draw(st.integers(1, 3))):
@@ -22,7 +22,8 @@ def tilings(draw: st.DrawFn) -> Tiling:
         windows.append(window)
         sizes.append(size)
     band, columns = draw(st.integers(1, 4)), draw(st.integers(1, 12))
-    return Tiling(tuple(windows), tuple(sizes), band, columns)
+    keeping = draw(st.sampled_from(list(Keeping))) if kept else Keeping.NOTHING
+    return Tiling(tuple(windows), tuple(sizes), band, columns, keeping)
 
 
 def seen(tiling: Tiling, axis: int, made: set[int], part: int) -> set[int]:
@@ -65,3 +66,19 @@ def test_bands_take_the_rows_of_all_windows_between(tiling: Tiling) -> None:
     assert [rows_made(tiling, image) for image in range(len(counts) - 1)] == counts[:-1]
     every = sum(len(tile.made[0]) for tile in tiling.tiles)
     assert pixels_made(tiling, 0) == counts[0] * every
+
+
+@given(tilings(kept=True))
+def test_rows_that_windows_see_are_made_or_kept(tiling: Tiling) -> None:
+    """Also by bands above the first row of the output."""
+    known: list[set[int]] = [set() for _ in tiling.sizes]
+    for band in tiling.bands:
+        for part in range(len(tiling.windows)):
+            made, (height, _) = tiling.made[part], tiling.sizes[part]
+            new = range(max(made.first(band.start), 0), min(made.end(band.stop), height))
+            before = sorted(known[part], reverse=True)[: tiling.kept_rows(part)]
+            known[part] = {*before, *new}
+            later, (below, _) = tiling.made[part + 1], tiling.sizes[part + 1]
+            rows = range(max(later.first(band.start), 0), min(later.end(band.stop), below))
+            wanted = seen(tiling, 0, set(rows), part)
+            assert wanted <= known[part] and len(wanted) <= tiling.heights[part]

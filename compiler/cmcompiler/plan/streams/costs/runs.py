@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
@@ -12,7 +13,7 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.support.product_arguments import PatchArguments, PixelArguments
 from cmcompiler.plan.runs.run import Run, TiledRun
 from cmcompiler.plan.runs.slices import SlicedRun
-from cmcompiler.plan.runs.tiling import pixels_made, rows_made
+from cmcompiler.plan.runs.tiling import Tiling, pixels_made, rows_made
 from cmcompiler.plan.streams.costs.effort import effort, gathering, vain_rows
 from cmcompiler.plan.streams.costs.rates import RATES
 
@@ -43,7 +44,7 @@ def tiling_cost(run: TiledRun, calls: Sequence[KernelCall], isa: Isa) -> float:
     Args:
         calls: of each operator, as a whole or in tiles, without those that move columns.
     """
-    turns = -(-run.tiling.sizes[-1][0] // run.band)
+    turns = len(list(run.tiling.bands))
     parts = (_of_part(run, part, call, isa) for part, call in enumerate(calls))
     kept = (_of_kept(run, part + 1, isa) for part in range(len(calls) - 1))
     return turns * RATES[isa].turn + sum(parts) + sum(kept)
@@ -52,13 +53,14 @@ def tiling_cost(run: TiledRun, calls: Sequence[KernelCall], isa: Isa) -> float:
 def _of_kept(run: TiledRun, image: int, isa: Isa) -> float:
     """Instructions of moving what an image between operators keeps."""
     tiling, rates = run.tiling, RATES[isa]
-    if not tiling.hands_on(image):
+    is_moved, kept = tiling.hands_on(image), 2 * tiling.kept_rows(image)
+    if not is_moved and not kept:
         return 0
     pixel, width = run.parts[image].inputs[0].shape[3], tiling.sizes[image][1]
-    bands, tiles = -(-tiling.sizes[-1][0] // tiling.band), len(tiling.tiles)
+    bands, tiles = len(list(tiling.bands)), len(tiling.tiles)
     shared = sum(len(tile.seen[image]) - len(tile.made[image]) for tile in tiling.tiles)
-    rows, kept = tiling.heights[image], 2 * tiling.kept_rows(image)
-    calls = tiles * (3 if kept else 1)
+    rows = tiling.heights[image] if is_moved else 0
+    calls = tiles * (is_moved + (2 if kept else 0))
     moved = (rows * shared + kept * width) * pixel
     return bands * (
         calls * rates.tiled + (rows + kept) * tiles * rates.segment + moved * rates.gathered
@@ -69,8 +71,8 @@ def _of_part(run: TiledRun, index: int, call: KernelCall, isa: Isa) -> float:
     part, tiling, image = run.parts[index], run.tiling, index + 1
     whole = prod(part.outputs[0].shape[:3])
     made = pixels_made(tiling, image) / whole
-    turns = -(-tiling.sizes[-1][0] // tiling.band) * len(tiling.tiles)
-    rows, at_once = rows_made(tiling, image) * len(tiling.tiles), tiling.heights[image]
+    turns = len(list(tiling.bands)) * len(tiling.tiles)
+    at_once = tiling.heights[image]
     arguments, rates = call.typed, RATES[isa]
     own = effort(part, [call], isa)
     cost = own * (made - 1) + turns * rates.tiled
@@ -80,18 +82,38 @@ def _of_part(run: TiledRun, index: int, call: KernelCall, isa: Isa) -> float:
     portion = Work(portions=1, columns=channels).at(prices)
     if isinstance(arguments, PixelArguments):
         # Only rows of the whole width are joined to one product.
-        bands = turns if len(tiling.tiles) == 1 and arguments.joined else rows_made(tiling, image)
-        height = round(rows_made(tiling, image) / bands)
-        widths = (height * len(tile.made[image]) for tile in tiling.tiles)
-        vain = bands * sum(vain_rows(width, arguments.depth, isa) for width in widths)
+        is_joined = len(tiling.tiles) == 1 and arguments.joined
+        heights = _at_once(tiling, index) if is_joined else {1: rows_made(tiling, image)}
+        products = [
+            (height * len(tile.made[image]), count)
+            for height, count in heights.items()
+            for tile in tiling.tiles
+        ]
+        vain = sum(count * vain_rows(width, arguments.depth, isa) for width, count in products)
         spare = vain * part.op.macs / whole * rates.spare
-        return cost + bands * len(tiling.tiles) * portion + spare
+        return cost + sum(count for _, count in products) * portion + spare
     if isinstance(arguments, PatchArguments):
-        batch = Work(portions=1, batches=1, columns=channels).at(prices)
-        return cost + rows * batch
+        # The least scratch holds the windows of a few columns.
+        row = arguments.division(1).at(prices) / arguments.output.width
+        return cost + row * pixels_made(tiling, image)
     if isinstance(arguments, DepthwiseArguments):
         bands = -(-at_once // max(arguments.band, 1))
         in_vain = max(0.0, bands * arguments.band / at_once - 1)
         alone = rates.alone[arguments.window.stride_height == 2] if in_vain else 0
         return cost + turns * bands * portion + own * made * in_vain * alone
     return cost
+
+
+def _at_once(tiling: Tiling, part: int) -> Counter[int]:
+    """How often how many rows an operator makes at once: up to the ends of the rings of tiles."""
+    image, inner = part + 1, range(1, len(tiling.windows))
+    rings = [tiling.heights[each] for each in (part, image) if each in inner]
+    reach, (height, _) = tiling.made[image], tiling.sizes[image]
+    heights: Counter[int] = Counter()
+    for band in tiling.bands:
+        row, end = max(reach.first(band.start), 0), min(reach.end(band.stop), height)
+        while row < end:
+            stop = min([end, *(row + ring - row % ring for ring in rings)])
+            heights[stop - row] += 1
+            row = stop
+    return heights
