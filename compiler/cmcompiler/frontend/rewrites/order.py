@@ -23,6 +23,7 @@ from cmcompiler.frontend.rewrites.complex_numbers import separate_parts
 from cmcompiler.frontend.rewrites.compositions import write_out_compositions
 from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
+from cmcompiler.frontend.rewrites.contractions import multiply_sums
 from cmcompiler.frontend.rewrites.control_flow import write_out_branches_and_loops
 from cmcompiler.frontend.rewrites.convolutions import tell_convolutions_apart
 from cmcompiler.frontend.rewrites.deviations import rewrite_deviations
@@ -102,6 +103,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     take_logarithms_of_scores,
     separate_sentinels,
     rewrite_attention,
+    multiply_sums,
     rewrite_products,
     arrange_clamps,
     rewrite_reductions,
