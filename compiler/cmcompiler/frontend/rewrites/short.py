@@ -14,7 +14,6 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.chosen_precision import precision_of
-from cmcompiler.frontend.operators.short import stored_weights
 from cmcompiler.frontend.precision import FINE, SHORT, SHORT_ACTIVATIONS, Patterns
 from cmcompiler.frontend.rewrites.editing import (
     constant,
@@ -25,18 +24,12 @@ from cmcompiler.frontend.rewrites.editing import (
     named_arguments,
     replace,
 )
+from cmcompiler.frontend.rewrites.fine_weights import fine_where_softmax_is_sharp, with_fine_weights
 from cmcompiler.frontend.rewrites.functions import expression_of
 from cmcompiler.frontend.rewrites.short_lengths import join_lengths
 from cmcompiler.frontend.rewrites.short_steps import steps
 
 _ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
-
-_LAYERS = frozenset(
-    (
-        *(_OWN.short_conv2d.default, _OWN.short_conv_transpose2d.default),
-        _OWN.short_linear.default,
-    )
-)
 
 
 def make_short(module: GraphModule, precision: Patterns) -> None:
@@ -49,6 +42,7 @@ def make_short(module: GraphModule, precision: Patterns) -> None:
     for node in list(module.graph.nodes):
         if has_short_form(node) and _is_chosen(node, precision):
             shorten(node, precision_of(node, precision))
+    fine_where_softmax_is_sharp(module, lambda node: precision_of(node, precision) == SHORT)
     for node in list(module.graph.nodes):
         _join_clamp(node)
     for node in list(module.graph.nodes):
@@ -67,7 +61,7 @@ def shorten(node: Node, precision: str = SHORT) -> None:
     made = _forms()[node.target](node) if has_short_form(node) else _function(node)
     if made is not None:
         if precision == FINE:
-            made = _with_fine_weights(node, made)
+            made = with_fine_weights(node, made)
         replace(node, made)
 
 
@@ -89,27 +83,6 @@ def _is_float(value: Any) -> bool:
     """
     value = value.meta.get("val") if isinstance(value, Node) else value
     return isinstance(value, Tensor) and value.dtype == torch.float32
-
-
-def _with_fine_weights(node: Node, made: Node) -> Node:
-    """A layer whose weights have 16 bits: the sum of one with the upper eight of them, and of one
-    with what these leave of each weight, in steps of its own.
-    """
-    if made.target in _fine_layers():
-        return insert(node, _fine_layers()[made.target], *made.args)
-    if made.target not in _LAYERS:
-        return made
-    x, weight, bias, *rest = made.args
-    assert isinstance(weight, Node)
-    value = constant_value(weight)
-    stored, scales = stored_weights(value)
-    steps = scales.reshape([-1, *[1] * (value.ndim - 1)])
-    upper = (stored * steps).to(value.dtype)
-    parts = [
-        insert(node, made.target, x, constant(node, f"{node.name}_{name}", part), own, *rest)
-        for name, part, own in (("upper", upper, bias), ("lower", value - upper, None))
-    ]
-    return insert(node, _OWN.short_add.default, *parts, 1.0)
 
 
 def _first(node: Node) -> Any:
@@ -294,15 +267,6 @@ def _function(node: Node) -> Node | None:
         return None
     source, expression = found
     return insert(node, _OWN.short_function.default, source, expression)
-
-
-@cache
-def _fine_layers() -> dict[Any, Any]:
-    """Recurrent layers whose weights have 16 bits, by those with eight."""
-    return {
-        getattr(_OWN, f"short_{name}").default: getattr(_OWN, f"fine_{name}").default
-        for name in ("lstm", "lstm_state", "gru", "gru_state", "rnn")
-    }
 
 
 @cache
