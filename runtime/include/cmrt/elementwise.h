@@ -38,8 +38,8 @@ struct cm_tabled_sum {
 CM_MICROKERNEL void cm_isa_add_tabled_s8(const struct cm_tabled_sum *sum, const int8_t *lhs,
                                          const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
 
-/* out = clamp((lhs_table[lhs] - rhs_table[rhs])² * output's factor + zero point), with tables of what each byte
-   becomes, unsigned; their differences fit 16 bits. */
+/* out = clamp((lhs_table[lhs] - rhs_table[rhs])² * output's factor + zero point), with tables of what each
+   byte becomes, unsigned; their differences fit 16 bits. */
 struct cm_squared_difference {
     const int16_t *lhs_table, *rhs_table;
     struct cm_rescale output;
