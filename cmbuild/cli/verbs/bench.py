@@ -30,7 +30,7 @@ Examples:
   cmbuild bench --boards corstone300,corstone300:scalar --markdown table.md
   cmbuild bench --models ds_cnn --boards corstone300 --toolchain gcc,clang,zig
   cmbuild bench --boards mps2-an386 --io int8 --weights-as int8,int16
-  cmbuild bench --models ds_cnn --boards corstone300,microbit --activations int16
+  cmbuild bench --models ds_cnn --boards native,microbit --activations int16
   cmbuild bench --models net.py:make,model.pte --csv all.csv --html all.html
   cmbuild bench --models digits,mlp --boards rp2350 --on labgrid:board=rp2350
 

@@ -155,7 +155,7 @@ struct run {
     "smmlar r8, r8, r10, r11\n" \
     "smmlar r9, r9, r10, r11\n" \
     "ldr lr, [sp, #8]\n" \
-    "add.w r12, r7\n" \
+    "add.w r12, r12, r7\n" \
     SATURATE("r8") SATURATE("r9") \
     "strb r9, [r12]\n" \
     "strb r8, [r7]\n" \

@@ -120,7 +120,7 @@ def test_calibration_inputs_that_do_not_calibrate_judge_rather_than_made_up_ones
 
 
 def test_each_output_is_judged_by_itself_and_the_worst_warns(nets: Commands) -> None:
-    run = nets("run", "nets.py:two", "--board", "native", "--json").document
+    run = nets("run", "nets.py:two", "--no-refinement", "--board", "native", "--json").document
     figures = run["fidelity"]
     assert (figures["inputs"], figures["agreement"]) == ("calibration", None)
     large, small = figures["outputs"]
@@ -133,10 +133,10 @@ def test_each_output_is_judged_by_itself_and_the_worst_warns(nets: Commands) -> 
     coarsest = figures["coarsest"]
     resolutions = [each["resolution_db"] for each in figures["layers"] if each["resolution_db"]]
     assert coarsest["snr_db"] == min(resolutions)
-    below = nets("run", "nets.py:two", "--board", "native", "--min-snr", "20")
+    below = nets("run", "nets.py:two", "--no-refinement", "--board", "native", "--min-snr", "20")
     assert below.exit_code == 1
     assert f"{small['snr_db']:.3g} dB against float" in below.stderr
-    both = nets("eval", "nets.py:two", "--min-snr", f"{coarsest['snr_db'] + 1}")
+    both = nets("eval", "nets.py:two", "--no-refinement", "--min-snr", f"{coarsest['snr_db'] + 1}")
     assert both.exit_code == 1
     assert f"{coarsest['name']} at nets.py:{coarsest['line']} keeps " in both.stderr
     assert f"  try: {coarsest['remedy']}\n" in both.stderr

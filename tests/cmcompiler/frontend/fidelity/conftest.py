@@ -20,7 +20,7 @@ class Net(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.conv(x).relu()
-        y = self.pool((y + self.depthwise(y)).sigmoid() * y)
+        y = self.pool((y - self.depthwise(y)).sigmoid() * y)
         y = torch.cat([y, y.flip(-1)], 1)
         return torch.softmax(self.rows(y.mean((2, 3))), -1)
 
