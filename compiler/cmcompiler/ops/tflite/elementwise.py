@@ -63,10 +63,15 @@ Scales = tuple[list[Rescale], Rescale]
 def _sum_scales(
     call: Call, scales: list[Scale], result: Scale, left_shift: int = LEFT_SHIFT
 ) -> Scales:
-    largest = 2 * max(scale.scale for scale in scales)
-    factors = [rescale(call, scale.zero_point, scale.scale / largest) for scale in scales]
+    factors, largest = _halves(call, scales)
     final = rescale(call, result.zero_point, largest / ((1 << left_shift) * result.scale))
     return factors, final
+
+
+def _halves(call: Call, scales: list[Scale]) -> tuple[list[Rescale], float]:
+    """The operands' scales in units of twice the larger one, and that unit."""
+    largest = 2 * max(scale.scale for scale in scales)
+    return [rescale(call, scale.zero_point, scale.scale / largest) for scale in scales], largest
 
 
 def _difference_scales(call: Call, scales: list[Scale], result: Scale) -> Scales:
@@ -112,8 +117,7 @@ def read_squared_difference(call: Call) -> None:
     if not lhs.dtype == rhs.dtype == output.dtype == np.int8:
         call.wrong_type(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}, not int8")
     scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
-    largest = 2 * max(scale.scale for scale in scales)
-    factors = [rescale(call, scale.zero_point, scale.scale / largest) for scale in scales]
+    factors, largest = _halves(call, scales)
     square = largest * largest / ((1 << 2 * SQUARED_LEFT_SHIFT) * result.scale)
     final = rescale(call, result.zero_point, square)
     loops, tensors, (first, second) = align_pair(call, [lhs, rhs], output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -158,12 +157,12 @@ class Tiling:
         most = max(-(-reach.low // reach.factor) for reach in self.made)
         return max(0, -(-most // self.band) * self.band)
 
-    @property
-    def bands(self) -> Iterator[range]:
+    @cached_property
+    def bands(self) -> tuple[range, ...]:
         """Rows of the output that are made at once; of the first ones some may not exist."""
         height = self.sizes[-1][0]
-        for start in range(-self.lead, height, self.band):
-            yield range(start, min(start + self.band, height))
+        starts = range(-self.lead, height, self.band)
+        return tuple(range(start, min(start + self.band, height)) for start in starts)
 
     @cached_property
     def _reaches(self) -> tuple[tuple[Reach, ...], tuple[Reach, ...]]:

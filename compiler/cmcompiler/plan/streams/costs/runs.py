@@ -44,7 +44,7 @@ def tiling_cost(run: TiledRun, calls: Sequence[KernelCall], isa: Isa) -> float:
     Args:
         calls: of each operator, as a whole or in tiles, without those that move columns.
     """
-    turns = len(list(run.tiling.bands))
+    turns = len(run.tiling.bands)
     parts = (_of_part(run, part, call, isa) for part, call in enumerate(calls))
     kept = (_of_kept(run, part + 1, isa) for part in range(len(calls) - 1))
     return turns * RATES[isa].turn + sum(parts) + sum(kept)
@@ -57,7 +57,7 @@ def _of_kept(run: TiledRun, image: int, isa: Isa) -> float:
     if not is_moved and not kept:
         return 0
     pixel, width = run.parts[image].inputs[0].shape[3], tiling.sizes[image][1]
-    bands, tiles = len(list(tiling.bands)), len(tiling.tiles)
+    bands, tiles = len(tiling.bands), len(tiling.tiles)
     shared = sum(len(tile.seen[image]) - len(tile.made[image]) for tile in tiling.tiles)
     rows = tiling.heights[image] if is_moved else 0
     calls = tiles * (is_moved + (2 if kept else 0))
@@ -71,7 +71,7 @@ def _of_part(run: TiledRun, index: int, call: KernelCall, isa: Isa) -> float:
     part, tiling, image = run.parts[index], run.tiling, index + 1
     whole = prod(part.outputs[0].shape[:3])
     made = pixels_made(tiling, image) / whole
-    turns = len(list(tiling.bands)) * len(tiling.tiles)
+    turns = len(tiling.bands) * len(tiling.tiles)
     at_once = tiling.heights[image]
     arguments, rates = call.typed, RATES[isa]
     own = effort(part, [call], isa)
