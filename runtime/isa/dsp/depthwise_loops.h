@@ -276,25 +276,33 @@ struct run {
     "ldm lr!, {r8-r11}\n" \
     "str lr, [sp, #48]\n"
 
+/* `SHORTEN` takes from r10, the bytes of a row, the columns that the loop leaves. */
+#define START_COLUMNS(SHORTEN) \
+    "add r6, r8\n" \
+    "add r7, r9\n" \
+    SHORTEN \
+    "add r10, r6\n" \
+    "str r7, [sp, #24]\n" \
+    "str r10, [sp, #28]\n" \
+    "str r11, [sp, #44]\n" \
+    \
+    ".p2align 2\n" \
+    "3:\n"
+
+#define NEXT_COLUMNS \
+    "ldr r12, [sp, #28]\n" \
+    "str r7, [sp, #24]\n" \
+    "cmp r6, r12\n" \
+    "blo.w 3b\n"
+
 #define RUN_FUNCTION(name, CONVOLVE) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
           ENTER_RUN \
           NEXT_CHANNEL \
-          "add r6, r8\n" \
-          "add r7, r9\n" \
-          "add r10, r6\n" \
-          "str r7, [sp, #24]\n" \
-          "str r10, [sp, #28]\n" \
-          "str r11, [sp, #44]\n" \
-          \
-          ".p2align 2\n" \
-          "3:\n" \
+          START_COLUMNS("") \
           CONVOLVE \
-          "ldr r12, [sp, #28]\n" \
-          "str r7, [sp, #24]\n" \
-          "cmp r6, r12\n" \
-          "blo.w 3b\n" \
+          NEXT_COLUMNS \
           LEAVE_RUN \
           CM_ASM_END)
 
@@ -304,21 +312,9 @@ struct run {
     __asm(CM_ASM_FUNCTION(name) \
           ENTER_RUN \
           NEXT_CHANNEL \
-          "add r6, r8\n" \
-          "add r7, r9\n" \
-          "sub r10, #32\n" \
-          "add r10, r6\n" \
-          "str r7, [sp, #24]\n" \
-          "str r10, [sp, #28]\n" \
-          "str r11, [sp, #44]\n" \
-          \
-          ".p2align 2\n" \
-          "3:\n" \
+          START_COLUMNS("sub r10, #32\n") \
           TWO_BY_TWO(OUTPUT_FOUR(RESCALE)) \
-          "ldr r12, [sp, #28]\n" \
-          "str r7, [sp, #24]\n" \
-          "cmp r6, r12\n" \
-          "blo.w 3b\n" \
+          NEXT_COLUMNS \
           "bne.w 5f\n" \
           ONE_BY_TWO(AWAY) \
           "5:\n" \
