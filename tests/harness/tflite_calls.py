@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness import (  # noqa: F401 - they register their programs
+    tflite_float_calls,
     tflite_function_calls,
     tflite_layer_calls,
     tflite_movement_calls,

@@ -41,6 +41,36 @@ def extreme(make: Maker, name: str, right: tuple[int, ...] = (3, 4, 5)) -> None:
 
 @case(
     plain={},
+    clamped={"activation": RELU},
+    row={"right": (5,)},
+    turned={"left": (1, 1, 1, 1)},
+    fine={"scale": 0.003},
+)
+def div(
+    make: Maker,
+    *,
+    left: tuple[int, ...] = (4, 12, 4, 5),
+    right: tuple[int, ...] = (4, 12, 4, 5),
+    scale: float = 0.02,
+    activation: int = NONE,
+) -> None:
+    """Divisors are odd numbers of steps, and no shift is above 31, as Micro leaves both open."""
+    whole = make.source(right, 0.062, 0)
+    odd = make.file.tensor(right, np.int8, scale=0.031, zero_point=-1)
+    make.file.operator(
+        "ADD",
+        (whole, make.file.constant(np.ones((1,), np.int8), scale=0.031)),
+        (odd,),
+        activation=NONE,
+    )
+    lhs = make.source(left, 0.05, 3)
+    make.file.operator(
+        "DIV", (lhs, odd), (make.result((4, 12, 4, 5), scale),), activation=activation
+    )
+
+
+@case(
+    plain={},
     row={"right": (5,)},
     coarse={"scale": 5.0},
     one={"right": (1, 1, 1, 1), "scales": (0.02, 0.4)},
@@ -140,6 +170,12 @@ def function(
 def logarithm(make: Maker) -> None:
     source = make.source((2, 128), 0.05, -128)
     make.file.operator("LOG", (source,), (make.result((2, 128), 0.02, -40),))
+
+
+@case()
+def sqrt(make: Maker) -> None:
+    source = make.source((2, 128), 0.05, -128)
+    make.file.operator("SQRT", (source,), (make.result((2, 128), 0.013, -120),))
 
 
 @case()

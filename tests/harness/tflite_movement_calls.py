@@ -136,6 +136,29 @@ def gather_in_batches(make: Maker, axis: int) -> None:
     make.file.operator("GATHER", (source, chosen), (out,), **options)
 
 
+@case(
+    rows={"indices": ((2,), (0,), (2,))},
+    apart={"indices": (((2, 3), (0, 1)), ((1, 0), (1, 1)))},
+    elements={"indices": ((2, 3, 4), (0, 1, 0), (1, 2, 3))},
+)
+def gather_nd(make: Maker, indices: tuple[tuple[int, ...], ...]) -> None:
+    places = np.array(indices, np.int32)
+    chosen = make.file.constant(places)
+    out = make.result((*places.shape[:-1], *(3, 4, 5)[places.shape[-1] :]), 0.05, 3)
+    make.file.operator("GATHER_ND", (make.source((3, 4, 5), 0.05, 3), chosen), (out,))
+
+
+@case(fill={"name": "FILL"}, zeros={"name": "ZEROS_LIKE"})
+def filled(make: Maker, name: str) -> None:
+    out = make.result((2, 3), 0.05, 3)
+    if name == "FILL":
+        shape = make.file.constant(np.array([2, 3], np.int32))
+        operands = shape, make.source((), 0.05, 3)
+    else:
+        operands = (make.source((2, 3), 0.05, 3),)
+    make.file.operator(name, operands, (out,))
+
+
 @case()
 def transpose(make: Maker) -> None:
     order = make.file.constant(np.array([0, 3, 1, 2], np.int32))

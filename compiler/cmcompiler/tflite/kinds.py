@@ -30,6 +30,9 @@ WEIGHTED = frozenset(
 )
 """Operators whose inputs tell the kind of a model."""
 
+QUANTIZED = (np.int8, np.int16)
+"""Types of numbers that models compute in."""
+
 CONVERSIONS = frozenset(PREFIX + name for name in ("QUANTIZE", "DEQUANTIZE", "CAST"))
 """Operators between floats and integers, which every kind may have."""
 
@@ -37,12 +40,19 @@ CONVERSIONS = frozenset(PREFIX + name for name in ("QUANTIZE", "DEQUANTIZE", "CA
 def refuse_kind(instructions: Sequence[KernelInstruction], values: Sequence[Value]) -> None:
     """Refuses a model of floats, of uint8, or with activations of floats.
 
+    Operators without weights may compute in floats where others compute in integers: converters
+    leave those that have no integer form.
+
     Raises:
         Unsupported: names the kind, the first operator that tells it, and how to convert the model.
     """
-    calls = list(enumerate(instructions))
+    calls = [each for each in enumerate(instructions) if each[1].operator not in CONVERSIONS]
+    is_quantized = any(
+        isinstance(value, TensorValue) and value.quantization and value.dtype in QUANTIZED
+        for value in values
+    )
     for number, call in sorted(calls, key=lambda each: each[1].operator not in WEIGHTED):
-        if call.operator not in CONVERSIONS:
+        if call.operator in WEIGHTED or not is_quantized:
             _refuse(f"{call.operator.removeprefix(PREFIX)} #{number}", call, values)
 
 

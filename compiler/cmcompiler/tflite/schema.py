@@ -80,6 +80,7 @@ class BuiltinOptions(IntEnum):
     GatherOptions = 23
     ReducerOptions = 27
     SubOptions = 28
+    DivOptions = 29
     SqueezeOptions = 30
     StridedSliceOptions = 32
     SplitOptions = 35
@@ -97,6 +98,7 @@ class BuiltinOptions(IntEnum):
     IfOptions = 92
     DepthToSpaceOptions = 94
     BatchMatMulOptions = 101
+    CumsumOptions = 102
     CallOnceOptions = 103
     VarHandleOptions = 111
     GeluOptions = 116

@@ -48,6 +48,16 @@ CM_MICROKERNEL void cm_isa_squared_difference_s8(const struct cm_squared_differe
                                                  const int8_t *lhs, const int8_t *rhs, int32_t rhs_step,
                                                  int8_t *out, int32_t count);
 
+/* See compiler/cmcompiler/ops/quotient.py for the arithmetic. */
+struct cm_quotient {
+    const int32_t *reciprocals;
+    int32_t dividend_zero_point, divisor_zero_point;
+    struct cm_rescale output;
+    int32_t swapped;
+};
+CM_MICROKERNEL void cm_isa_quotient_s8(const struct cm_quotient *quotient, const int8_t *lhs,
+                                       const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
+
 /* Writes each of `count` bytes `times` times. */
 CM_MICROKERNEL void cm_isa_repeat_bytes(int8_t *out, const int8_t *in, int32_t times, int32_t count);
 

@@ -20,7 +20,7 @@ from tflite_micro import runtime
 
 HERE = Path(__file__).parent
 CMSIS_NN = "unidirectional_sequence_lstm"
-LITERT = ("entries", "function_exp", "function_gelu", "logarithm", "select_old", "tile")
+LITERT = ("entries", "function_exp", "function_gelu", "logarithm", "select_old", "sqrt", "tile")
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "compiler")]
 
 from harness.tflite_calls import TfliteCall, tflite_calls  # noqa: E402

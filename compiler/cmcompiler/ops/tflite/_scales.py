@@ -23,7 +23,7 @@ from cmcompiler.ops.support.parameters import INT8, Rescale
 from cmcompiler.ops.support.requantize import Range, Range16, Requantize
 from cmcompiler.ops.support.requantize16 import INT16, Requantize16
 from cmcompiler.tflite.kinds import FULL_INTEGER
-from cmcompiler.tflite.operators import FORMS
+from cmcompiler.tflite.operators import FORMS, PREFIX
 
 FAR = 2.0**31
 """Steps that no int8 tensor has."""
@@ -38,11 +38,27 @@ class FusedActivation(IntEnum):
     RELU6 = 3
 
 
-_BOUNDS = {
-    FusedActivation.RELU: (0.0, math.inf),
-    FusedActivation.RELU_N1_TO_1: (-1.0, 1.0),
-    FusedActivation.RELU6: (0.0, 6.0),
+BOUNDS = {
+    "RELU": (0.0, math.inf),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+    "RELU6": (0.0, 6.0),
+    "RELU_0_TO_1": (0.0, 1.0),
 }
+"""What operators that clamp, and fused activations, clamp to."""
+
+
+FLOAT_READERS: dict[str, Reader] = {}
+"""Readers of the operators that integers have, too, for float32; by their names."""
+
+
+def float_op(*names: str) -> Callable[[Reader], Reader]:
+    """Registers a reader for float32 operands of operators that tflite_op registers."""
+
+    def register(reader: Reader) -> Reader:
+        FLOAT_READERS.update(dict.fromkeys(names, reader))
+        return reader
+
+    return register
 
 
 def tflite_op(*names: str) -> Callable[[Reader], Reader]:
@@ -55,8 +71,11 @@ def tflite_op(*names: str) -> Callable[[Reader], Reader]:
     def hinting(reader: Reader) -> Reader:
         @wraps(reader)
         def read(call: Call) -> None:
+            name = call.operator.removeprefix(PREFIX)
+            of_floats = FLOAT_READERS.get(name)
+            is_float = of_floats and call.element(FORMS[name].inputs[0].name) == np.float32
             try:
-                reader(call)
+                (of_floats if of_floats and is_float else reader)(call)
             except WrongType as error:
                 raise WrongType(error.message, error.hint or FULL_INTEGER) from error
 
@@ -186,14 +205,22 @@ def read_activations(call: Call) -> tuple[Operand, Operand]:
     return source, output
 
 
+def read_activation(call: Call) -> tuple[float, float] | None:
+    """The bounds of the fused activation; None without one."""
+    code = call.integer("activation")
+    if code == FusedActivation.NONE:
+        return None
+    if code not in tuple(FusedActivation):
+        call.unsupported(f"fused activation {code}")
+    return BOUNDS[FusedActivation(code).name]
+
+
 def read_activation_range(call: Call, output: Scale) -> Range:
     """The bounds of the fused activation in steps of the output, of its type."""
-    code, whole = call.integer("activation"), element_range(call)
-    if code == FusedActivation.NONE:
+    bounds, whole = read_activation(call), element_range(call)
+    if bounds is None:
         return whole
-    if code not in _BOUNDS:
-        call.unsupported(f"fused activation {code}")
-    low, high = _BOUNDS[FusedActivation(code)]
+    low, high = bounds
     least = whole.minimum if math.isinf(low) else output.stored(low)
     most = whole.maximum if math.isinf(high) else output.stored(high)
     return replace(whole, minimum=max(whole.minimum, least), maximum=min(whole.maximum, most))

@@ -1,7 +1,8 @@
-"""ADD, SUB, MUL, SQUARED_DIFFERENCE, MAXIMUM and MINIMUM."""
+"""ADD, SUB, MUL, DIV, SQUARED_DIFFERENCE, MAXIMUM and MINIMUM."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from cmcompiler.ops.add import LEFT_SHIFT, SHORT_LEFT_SHIFT, Add, sums
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.minimum import Maximum, Minimum
 from cmcompiler.ops.mul import Mul
+from cmcompiler.ops.quotient import LONGEST_LEFT_SHIFT, Quotient
 from cmcompiler.ops.squared_difference import LEFT_SHIFT as SQUARED_LEFT_SHIFT
 from cmcompiler.ops.squared_difference import SquaredDifference
 from cmcompiler.ops.support.affine import EVERY
@@ -111,11 +113,24 @@ def read_mul(call: Call) -> None:
     call.emit(op, tensors, [target])
 
 
+@tflite_op("DIV")
+def read_quotient(call: Call) -> None:
+    lhs, rhs, output = _read_bytes(call)
+    scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    unit = scales[1].scale * result.scale
+    factor = rescale(call, result.zero_point, scales[0].scale / unit if unit else math.inf)
+    if factor.shift > LONGEST_LEFT_SHIFT:
+        call.unsupported(f"a quotient of 1 is {factor.factor:g} steps")
+    loops, tensors, order = align_pair(call, [lhs, rhs], output)
+    target = clamped(call, output.tensor, read_activation_range(call, result))
+    ends = scales[0].zero_point, scales[1].zero_point
+    op = Quotient(loops, output.tensor.shape, order[0] == 1, *ends, factor)
+    call.emit(op, tensors, [target])
+
+
 @tflite_op("SQUARED_DIFFERENCE")
 def read_squared_difference(call: Call) -> None:
-    lhs, rhs, output = (*(call.tensor(name) for name in ("lhs", "rhs")), call.output("out"))
-    if not lhs.dtype == rhs.dtype == output.dtype == np.int8:
-        call.wrong_type(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}, not int8")
+    lhs, rhs, output = _read_bytes(call)
     scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
     factors, largest = _halves(call, scales)
     square = largest * largest / ((1 << 2 * SQUARED_LEFT_SHIFT) * result.scale)
@@ -149,6 +164,14 @@ def _read(call: Call) -> tuple[Operand, Operand, Operand]:
         call.wrong_type(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}")
     if output.dtype not in (np.int8, np.int16, *_INTEGERS):
         call.wrong_type(f"its operands are {output.dtype.name}, not int8 or int16")
+    return lhs, rhs, output
+
+
+def _read_bytes(call: Call) -> tuple[Operand, Operand, Operand]:
+    """Both operands and the output, of int8."""
+    lhs, rhs, output = call.tensor("lhs"), call.tensor("rhs"), call.output("out")
+    if not lhs.dtype == rhs.dtype == output.dtype == np.int8:
+        call.wrong_type(f"{lhs.dtype.name} and {rhs.dtype.name} to {output.dtype.name}, not int8")
     return lhs, rhs, output
 
 

@@ -24,6 +24,8 @@ from cmcompiler.ops.support.parameters import Rescale
 from cmcompiler.ops.support.requantize import Range, Range16, requantize
 from cmcompiler.ops.support.requantize16 import INT16
 from cmcompiler.ops.tflite._scales import (
+    BOUNDS,
+    FAR,
     Scale,
     quantize_multiplier,
     ratio,
@@ -43,13 +45,6 @@ INT8 = Range(-128, 127)
 
 _ARGUMENT_BITS = 27
 """Fractional bits of the argument of tanh and logistic: four integer bits."""
-
-_BOUNDS = {
-    "RELU": (0.0, math.inf),
-    "RELU6": (0.0, 6.0),
-    "RELU_N1_TO_1": (-1.0, 1.0),
-    "RELU_0_TO_1": (0.0, 1.0),
-}
 
 
 def _emit(call: Call, compute: Callable[[Numbers], Numbers]) -> None:
@@ -74,9 +69,9 @@ def _emit_slopes(
     call.emit(op, [source.tensor], [output.tensor])
 
 
-@tflite_op(*_BOUNDS)
+@tflite_op(*BOUNDS)
 def read_relu(call: Call) -> None:
-    low, high = _BOUNDS[call.operator.partition("::")[2]]
+    low, high = BOUNDS[call.operator.partition("::")[2]]
     source, result = read_scale(call, "input"), read_scale(call, "out")
     change = rescale(call, result.zero_point, ratio(source, result))
     least = max(-128, result.stored(low))
@@ -158,6 +153,21 @@ def read_rsqrt(call: Call) -> None:
         return int(requantize(value, multiplier, shift - _ROOT_BITS)) + result.zero_point
 
     _emit(call, lambda x: np.array([root(int(each)) for each in x]))
+
+
+@tflite_op("SQRT")
+def read_sqrt(call: Call) -> None:
+    """Whole steps of the root; what has none gives 0."""
+    source, result = read_scale(call, "input"), read_scale(call, "out")
+
+    def compute(x: Numbers) -> Numbers:
+        reals = source.single * np.maximum(x - source.zero_point, 0).astype(np.float32)
+        with np.errstate(all="ignore"):
+            steps = np.nan_to_num(np.trunc(np.sqrt(reals) / result.single))
+        shifted: Numbers = np.clip(steps + result.zero_point, -FAR, FAR).astype(np.int64)
+        return shifted
+
+    _emit(call, compute)
 
 
 @tflite_op("ELU")

@@ -1,6 +1,8 @@
-"""GATHER."""
+"""GATHER and GATHER_ND."""
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 
@@ -23,6 +25,35 @@ def read_gather(call: Call) -> None:
     axis, batches = call.dimension("axis", source.rank), _batch_dimensions(call, indices)
     if axis < batches or source.shape[:batches] != indices.shape[:batches]:
         call.invalid(f"{list(source.shape)} at {list(indices.shape)} in {batches} batch dimensions")
+    _emit(call, source, indices, output, axis=axis, batches=batches)
+
+
+@tflite_op("GATHER_ND")
+def read_gather_nd(call: Call) -> None:
+    """Places in the first dimensions; more than one of them have to be constants."""
+    source, indices, output = call.tensor("input"), call.tensor("indices"), call.output("out")
+    if indices.dtype not in (np.int32, np.int64):
+        call.wrong_type(f"indices of {indices.dtype.name}")
+    depth = indices.shape[-1] if indices.rank else 0
+    if not 1 <= depth <= source.rank:
+        call.invalid(f"{list(source.shape)} at {list(indices.shape)}")
+    sizes, places = source.shape[:depth], indices.shape[:-1]
+    if depth == 1:
+        first = call.reshape(indices, places)
+    else:
+        known = call.constant("indices")
+        if not np.all((known >= 0) & (known < sizes)):
+            call.invalid(f"indices {known.min()} to {known.max()} of {list(sizes)} elements")
+        flat = np.ravel_multi_index(tuple(np.moveaxis(known, -1, 0)), sizes)
+        first = call.literal(flat.astype(indices.dtype))
+    rows = call.reshape(source, (prod(sizes), *source.shape[depth:]))
+    _emit(call, rows, first, output, axis=0, batches=0)
+
+
+def _emit(
+    call: Call, source: Operand, indices: Operand, output: Operand, *, axis: int, batches: int
+) -> None:
+    """Emits what an axis has at the indices, beside shared first dimensions."""
     length = source.shape[axis]
     end = axis + indices.rank - batches
     shape = (*source.shape[:axis], *indices.shape[batches:], *source.shape[axis + 1 :])

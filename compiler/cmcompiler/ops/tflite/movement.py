@@ -230,6 +230,22 @@ def read_broadcast(call: Call) -> None:
     _move(call, source, broadcast(call, source, output.shape), output)
 
 
+@tflite_op("FILL")
+def read_fill(call: Call) -> None:
+    """The shape is the output's, whatever says it besides."""
+    value, output = call.tensor("value"), call.output("out")
+    if value.numel != 1 or value.dtype != output.dtype:
+        call.invalid(f"{value.dtype.name}{list(value.shape)} in {output.dtype.name}")
+    _move(call, value, broadcast(call, value, output.shape), output)
+
+
+@tflite_op("ZEROS_LIKE")
+def read_zeros(call: Call) -> None:
+    output = call.output("out")
+    zero = call.literal(np.zeros((), output.dtype))
+    _move(call, zero, broadcast(call, zero, output.shape), output)
+
+
 @tflite_op("TILE")
 def read_tile(call: Call) -> None:
     source, output = call.tensor("input"), call.output("out")
