@@ -93,6 +93,11 @@ void cm_depthwise_conv2d_grouped(const struct cm_context *context, const struct 
     convolve(context, call, cm_isa_grouped_s8);
 }
 
+void cm_depthwise_conv2d_grouped_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_grouped_s8_half_up);
+}
+
 void cm_depthwise_conv2d_channels(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_channels_s8);
@@ -275,6 +280,18 @@ void cm_depthwise_conv2d_3x3_stride_2_half_up_clamped(const struct cm_context *c
 void cm_depthwise_conv2d_5x5_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_depthwise_conv2d_5x5(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_grouped_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_grouped(context, call);
+    clamp(context, call);
+}
+
+void cm_depthwise_conv2d_grouped_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_depthwise_conv2d_grouped_half_up(context, call);
     clamp(context, call);
 }
 

@@ -173,6 +173,11 @@ void cm_isa_grouped_s8(const struct cm_depthwise *d)
     counts.macs += (counts.macs - before) * (*(const int32_t *)d->weights - 1);
 }
 
+void cm_isa_grouped_s8_half_up(const struct cm_depthwise *d)
+{
+    cm_isa_grouped_s8(d);
+}
+
 static void pool(const struct cm_pool_windows_of *windows)
 {
     int64_t outputs = (int64_t)windows->pixels * windows->channels;

@@ -27,19 +27,21 @@ class GroupedConv2d(Conv2d):
     """Convolution of NHWC images in several groups."""
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
-        call = self._gathering_call(inputs, outputs, isa)
+        call = self._call_of_groups(inputs, outputs, isa)
         return [call] if call else super().kernel_calls(inputs, outputs, isa)
 
-    def _gathering_call(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> KernelCall | None:
-        """A call that gathers the taps of each window where they lie; None if that is no gain."""
+    def _call_of_groups(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> KernelCall | None:
+        """A call that keeps once what windows of a row share; None if that is no gain."""
         if isa is not Isa.MVE or self.is_int16 or self._reads_pixels(inputs[0]):
             return None
-        scheme = of_groups(
-            self._filters, self.window, inputs[0].shape, self.output_shape, self.groups
-        )
+        weights = self.weights.swapaxes(1, 2)
+        filters = self.filters(weights.reshape(len(weights), -1))
+        size = len(weights) // self.groups
+        parts = [filters.select(slice(g * size, (g + 1) * size)) for g in range(self.groups)]
+        scheme = of_groups(parts, self.window, inputs[0].shape, self.output_shape)
         if scheme is None:
             return None
-        values = self.values(self._filters.product_arguments(isa))
+        values = self.values(filters.product_arguments(isa))
         return scheme_call(
             scheme, inputs, outputs, self.window, values=values, form=GroupedArguments
         )

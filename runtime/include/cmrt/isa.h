@@ -177,8 +177,10 @@ CM_MICROKERNEL void cm_isa_depthwise_shared_s8(const struct cm_depthwise *depthw
 /* The same of some channels alone, whose outputs other loops cannot round. */
 CM_MICROKERNEL void cm_isa_depthwise_channels_s8(const struct cm_depthwise *depthwise);
 
-/* Convolution in groups of some channels, a multiple of four. */
+/* Convolution in groups of some channels, a multiple of four, without dilation of columns. Needs space for a
+   strip of each group; saturates to int8. half_up: for outputs of CM_ROUND_HALF_UP only. */
 CM_MICROKERNEL void cm_isa_grouped_s8(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_grouped_s8_half_up(const struct cm_depthwise *depthwise);
 
 /* The same for kernels of one size without dilation, of stride_width 1 or 2; depthwise_schemes.py says
    in which bands and chunks, and packs the weights. */

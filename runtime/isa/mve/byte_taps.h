@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef uint16_t offset;
-enum { LANES = 8, WIDTH = 1 };
+enum { LANES = 8 };
 
 /* clang-format off */
 #define LOAD_OFFSETS "vldrh.16 q0, [r11], #16\n"

@@ -24,7 +24,10 @@ enum { CHUNK_CODE = 56, LOOP_END_CODE = 8 };
    the one that is one row back, or the next block, or, after the last one, what is not used; then it goes on
    at 6, 9 or 10 instead of the loop, for which the entry at [sp, #8] is changed. Flags tell the last block
    apart, as FINISH_AND_START changes none. `pending` is negative while the pair one row back is multiplied. */
-#define DEEP_LOOP(name, FINISH_AND_START) \
+#define DEEP_LOOP(name, FINISH_AND_START) DEEP_LOOP_FROM(name, FINISH_AND_START, "")
+
+/* NEXT_ROWS is between blocks, with r3 and r5 as at [sp, #64]; r9 is free. */
+#define DEEP_LOOP_FROM(name, FINISH_AND_START, NEXT_ROWS) \
     product_loop name; \
     __asm(CM_ASM_FUNCTION(name) \
           "ldr r2, [sp, #8]\n" \
@@ -64,6 +67,7 @@ enum { CHUNK_CODE = 56, LOOP_END_CODE = 8 };
           "cbnz r3, 7f\n" \
           "5:\n" \
           "ldrd r3, r5, [sp, #64]\n" \
+          NEXT_ROWS \
           "ldr r9, [sp, #48]\n" \
           "add r1, r9\n" \
           "ldr r9, [sp, #28]\n" \

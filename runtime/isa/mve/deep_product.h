@@ -56,8 +56,8 @@
     NEXT_COLUMN \
     NEXT_ROW
 
-DEEP_LOOP(cm_mve_multiply_half_up, FINISH_AND_START("", AS_IT_IS));
-DEEP_LOOP(cm_mve_multiply_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO));
+#define HALF_UP FINISH_AND_START("", AS_IT_IS)
+#define RIGHT FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO)
 /* clang-format on */
 
 #endif

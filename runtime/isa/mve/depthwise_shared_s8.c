@@ -5,5 +5,5 @@ FILTERS_FUNCTION(cm_mve_depthwise_shared);
 
 void cm_isa_depthwise_shared_s8(const struct cm_depthwise *d)
 {
-    convolve_gathered(d, d->weights, 1, cm_mve_depthwise_shared);
+    convolve_gathered(d, d->weights, cm_mve_depthwise_shared);
 }

@@ -1,9 +1,9 @@
-/* Convolutions of some filters with few channels each, with MVE: two filters and four pixels at a time, taps
+/* Convolutions with several filters for each channel, with MVE: two filters and four pixels at a time, taps
    that are gathered in the lanes.
 
-   The including file defines how the taps in a vector are loaded: offset, their type; LANES of them; WIDTH,
-   bytes of a tap; and instructions: LOAD_OFFSETS and LOAD_WEIGHTS advance r11 and r5; GATHER and ADVANCE;
-   MULTIPLY, to which "a" may be added. */
+   The including file defines how the taps in a vector are loaded: offset, their type; LANES of them; and
+   instructions: LOAD_OFFSETS and LOAD_WEIGHTS advance r11 and r5; GATHER and ADVANCE; MULTIPLY, to which "a"
+   may be added. */
 #ifndef GATHERED_TAPS_H
 #define GATHERED_TAPS_H
 
@@ -18,7 +18,7 @@ enum { PIXELS = 4, HEAD_BYTES = 40, FARTHEST = 0xffff };
 
 /* Operands of the assembly. Packed weights of two filters are, of each, bias, left shift, multiplier, 1 if
    halves are rounded away from zero, shift to the right; then weights of a vector of taps of each in turn.
-   The last filter that reads some channels is there twice if it is alone. */
+   The last filter of a channel is there twice if it is alone. */
 struct filters {
     const int8_t *packed;
     int32_t zero_point;
@@ -130,7 +130,7 @@ static bool are_near(const struct cm_depthwise *d, const int32_t *rows, const st
     }
     *low = first;
     int32_t along = ((d->kernel_width - 1) * d->dilation_width + 2 * d->stride_width + 1) * d->input_channels;
-    return columns->before + columns->after == 0 && (sizeof(offset) > 2 || last - first <= FARTHEST - along);
+    return columns->before + columns->after == 0 && last - first <= FARTHEST - along;
 }
 
 /* A row of the columns that windows cover, between zero points. */
@@ -149,9 +149,9 @@ static void write_row(const struct cm_depthwise *d, const struct cm_columns *col
     memset(out + before + inside, d->input_zero_point, (size_t)after);
 }
 
-/* Offsets of the taps from the first of their rows, each of `bytes` bytes. Returns where these begin. */
+/* Offsets of the taps from the first of their rows. Returns where these begin. */
 static const int8_t *find_taps(const struct cm_depthwise *d, const int32_t *rows, int32_t x0, int32_t width,
-                               int32_t bytes, offset *taps, int8_t *space)
+                               offset *taps, int8_t *space)
 {
     int32_t reach = (d->kernel_width - 1) * d->dilation_width + 1, low = 0;
     struct cm_columns columns = cm_covered_columns(d, reach, x0, width);
@@ -163,8 +163,7 @@ static const int8_t *find_taps(const struct cm_depthwise *d, const int32_t *rows
             write_row(d, &columns, row, space + ky * pitch);
         int32_t first = is_near ? row - low : ky * pitch;
         for (int32_t kx = 0; kx < d->kernel_width; ++kx, first += d->dilation_width * d->input_channels)
-            for (int32_t i = 0; i < bytes; i += WIDTH)
-                *taps++ = (offset)(first + i);
+            *taps++ = (offset)first;
     }
     return is_near ? d->input + low + columns.first * d->input_channels : space;
 }
@@ -189,14 +188,14 @@ static inline void convolve_filters(const struct cm_depthwise *d, struct filters
     }
 }
 
-/* All filters of all groups of `bytes` channels, of `width` pixels from `first` on. */
-static inline void convolve_groups(const struct cm_depthwise *d, struct filters *filters, const int8_t *first,
-                                   int32_t bytes, int8_t *out, int32_t width,
-                                   void (*multiply)(const struct filters *filters))
+/* All filters of all channels, of `width` pixels from `first` on. */
+static inline void convolve_channels(const struct cm_depthwise *d, struct filters *filters,
+                                     const int8_t *first, int8_t *out, int32_t width,
+                                     void (*multiply)(const struct filters *filters))
 {
-    const int32_t packed_bytes = HEAD_BYTES + (int32_t)(filters->taps_end - filters->taps) * 2 * WIDTH;
-    const int32_t each = d->channels / (d->input_channels / bytes); /* filters of a group */
-    for (int32_t left = d->channels; left > 0; left -= each, first += bytes)
+    const int32_t packed_bytes = HEAD_BYTES + (int32_t)(filters->taps_end - filters->taps) * 2;
+    const int32_t each = d->channels / d->input_channels; /* filters of a channel */
+    for (int32_t left = d->channels; left > 0; left -= each, ++first)
         for (int32_t f = 0; f < each; f += 2, filters->packed += packed_bytes) {
             const bool is_alone = f + 1 == each;
             convolve_filters(d, filters, first, out, width, is_alone, multiply);
@@ -215,10 +214,10 @@ static inline void set_pixels(const struct cm_depthwise *d, struct filters *filt
         filters->places[2 * i] = (uint16_t)((i % 2 * second + i / 2 * third) * d->channels);
 }
 
-static inline void convolve_gathered(const struct cm_depthwise *d, const int8_t *packed, int32_t bytes,
+static inline void convolve_gathered(const struct cm_depthwise *d, const int8_t *packed,
                                      void (*multiply)(const struct filters *filters))
 {
-    const int32_t taps_count = d->kernel_height * d->kernel_width * (bytes / WIDTH);
+    const int32_t taps_count = d->kernel_height * d->kernel_width;
     const int32_t slots = (taps_count + LANES - 1) & -LANES, stride = d->stride_width * d->input_channels;
     offset *taps = d->workspace;
     int8_t *space = (int8_t *)(taps + slots);
@@ -237,11 +236,9 @@ static inline void convolve_gathered(const struct cm_depthwise *d, const int8_t 
         for (int32_t x = 0, width; x < d->out_width; x += width) {
             width = d->out_width - x < d->chunk ? d->out_width - x : d->chunk;
             set_pixels(d, &filters, width, stride);
-            const int8_t *first =
-                find_taps(d, d->input_rows + r * d->stride_height, x, width, bytes, taps, space);
+            const int8_t *first = find_taps(d, d->input_rows + r * d->stride_height, x, width, taps, space);
             filters.packed = packed;
-            convolve_groups(d, &filters, first, bytes, d->out + d->out_rows[r] + x * d->channels, width,
-                            multiply);
+            convolve_channels(d, &filters, first, d->out + d->out_rows[r] + x * d->channels, width, multiply);
         }
 }
 

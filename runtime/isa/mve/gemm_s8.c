@@ -15,6 +15,8 @@ enum {
 };
 
 /* clang-format off */
+DEEP_LOOP(cm_mve_multiply_half_up, HALF_UP);
+DEEP_LOOP(cm_mve_multiply_right, RIGHT);
 PRODUCT_ENTRY(cm_mve_multiply, cm_mve_start_product);
 /* clang-format on */
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.isa import Isa, Microkernel
+from cmcompiler.isa import Isa
 from cmcompiler.ops.support import depthwise_schemes
 from cmcompiler.ops.support.channel_sums import largest_sums
 from cmcompiler.ops.support.depthwise_schemes import (
@@ -22,6 +22,7 @@ from cmcompiler.ops.support.depthwise_schemes import (
 )
 from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.requantize import CONSTANT_SCALE, Int32Array, Rounding
+from cmcompiler.ops.support.weight_orders import gemm_mve, is_shallow
 from cmcompiler.ops.support.window import Window
 
 PIXELS = 4
@@ -162,47 +163,82 @@ def _by_eight_taps(
     _, rows, columns, channels = image
     far = rows * columns * channels + (2 * window.stride[1] + 1) * channels >= OFFSETS
     pairs = _pairs(filters, output_shape[3] // channels)
-    return _gathering(SHARED, pairs, window, image, output_shape, products=window.area, far=far)
+    return _gathering(pairs, window, image, output_shape, far=far)
 
 
 def of_groups(
-    filters: Filters,
+    parts: Sequence[Filters],
     window: Window,
     image: Sequence[int],
     output_shape: tuple[int, ...],
-    groups: int,
 ) -> Scheme | None:
     """The scheme of a convolution in groups with MVE; None if products of patches are as good.
 
-    Taps are four channels each.
+    Needs space for a strip of each group, of the columns that some windows cover.
 
     Args:
-        filters: of each group side by side; weights are [channels, products].
+        parts: filters of each group; weights are [channels, kernel columns, rows, depth].
         image: [N, H, W, C].
         output_shape: [N, H, W, C].
     """
-    depth = image[3] // groups
-    if groups == 1 or depth % 4 or depth > MOST_GROUP:
+    depth, width = image[3] // len(parts), output_shape[2]
+    is_small = depth % 4 == 0 and depth <= MOST_GROUP
+    if len(parts) == 1 or not is_small or window.dilation[1] > 1 or parts[0].is_general(Isa.MVE):
         return None
-    pairs = _pairs(filters, output_shape[3] // groups)
-    scheme = _gathering(GROUPED, pairs, window, image, output_shape, products=window.area * depth)
-    return scheme and replace(scheme, weights=_int32(depth) + scheme.weights)
+    if PIXELS * output_shape[3] >= OFFSETS:
+        return None
+    chunk, space = _held(window, image[3], width, 2 * SPACE)
+    if space > MOST_SPACE:
+        return None
+    weights, next_group, next_block = _blocks_of_groups(parts)
+    rounding = "_half_up" if parts[0].rounding is Rounding.HALF_UP else ""
+    return Scheme(
+        f"depthwise_conv2d_grouped{rounding}{parts[0].clamp_suffix(Isa.MVE)}",
+        GROUPED,
+        _int32([depth, next_group, next_block]) + weights,
+        1,
+        chunk,
+        space,
+        portions=-(-width // chunk),
+        base=16,  # may be read after the last window
+    )
+
+
+def _blocks_of_groups(parts: Sequence[Filters]) -> tuple[bytes, int, int]:
+    """Packed weights, and the bytes from a block of filters to that of the next group and to the
+    next one of its own.
+
+    Blocks of four filters lie side by side for all groups, if there are no others.
+    """
+    size = 2 if is_shallow(parts[0]) else 4
+    weights = [gemm_mve(part) for part in parts]
+    count = -(-len(parts[0].bias) // size)
+    block = len(weights[0]) // count
+    if size == 2 or len(parts[0].bias) % size:
+        return b"".join(weights), len(weights[0]), block
+    blocks = np.array([np.frombuffer(each, np.int8).reshape(count, block) for each in weights])
+    return blocks.swapaxes(0, 1).tobytes(), block, len(parts) * block
+
+
+def _held(window: Window, channels: int, width: int, space: int = SPACE) -> tuple[int, int]:
+    """Output columns that so much space suits, at least, and the bytes that their windows cover."""
+    pixel = window.kernel[0] * channels
+    held = (space // pixel - window.reach[1]) // window.stride[1] + 1
+    chunk = min(width, max(PIXELS, held // PIXELS * PIXELS))
+    return chunk, pixel * ((chunk - 1) * window.stride[1] + window.reach[1])
 
 
 def _gathering(
-    microkernel: Microkernel,
     pairs: Iterator[TwoFilters],
     window: Window,
     image: Sequence[int],
     output_shape: tuple[int, ...],
     *,
-    products: int,
-    far: bool = False,
+    far: bool,
 ) -> Scheme | None:
     """With MVE, needs the offsets of the taps, and space for rows that hang over the image.
 
     Args:
-        products: of a sum.
         far: rows may be too far from each other for offsets.
     """
     _, height, width, outputs = output_shape
@@ -211,24 +247,19 @@ def _gathering(
         return None
     chunk, space = width, 0
     if far or window.hangs_over((rows, columns), (height, width)):
-        pixel = window.kernel[0] * channels
-        held = (SPACE // pixel - window.reach[1]) // window.stride[1] + 1
-        chunk = min(width, max(PIXELS, held // PIXELS * PIXELS))
-        space = pixel * ((chunk - 1) * window.stride[1] + window.reach[1])
+        chunk, space = _held(window, channels, width)
         if space > MOST_SPACE:
             return None
-    lanes = 8 if microkernel is SHARED else 16
-    filled = -(-products // lanes) * lanes
-    name = "depthwise_conv2d_shared" if microkernel is SHARED else "depthwise_conv2d_grouped"
+    filled = -(-window.area // 8) * 8
     return Scheme(
-        name,
-        microkernel,
-        b"".join(_by_lanes(pair, filled, lanes) for pair in pairs),
+        "depthwise_conv2d_shared",
+        SHARED,
+        b"".join(_by_lanes(pair, filled, 8) for pair in pairs),
         1,
         chunk,
         space,
         portions=-(-width // chunk),
-        base=2 * filled if microkernel is SHARED else filled,
+        base=2 * filled,
     )
 
 
