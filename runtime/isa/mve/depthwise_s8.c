@@ -31,12 +31,6 @@ struct outputs {
 };
 
 /* clang-format off */
-#define RESCALE_DIVIDED(sum, multiplier, divider) \
-    "vldrw.32 q0, [r1, #" multiplier "]\n" \
-    "vqrdmulh.s32 " sum ", " sum ", q0\n" \
-    "vldrw.32 q0, [r1, #" divider "]\n" \
-    "vqrdmulh.s32 " sum ", " sum ", q0\n"
-
 #define RESCALE_RIGHT(sum, multiplier, shift) \
     "vldrw.32 q0, [r1, #" multiplier "]\n" \
     "vqrdmulh.s32 " sum ", " sum ", q0\n" \
@@ -56,25 +50,50 @@ struct outputs {
     "vqdmlah.s32 " sum ", q1, r10\n" \
     "vrshl.s32 " sum ", " sum ", q0\n"
 
-#define START_SUMS \
-    "vldrw.32 q4, [r1]\n" \
-    "vldrw.32 q5, [r1, #16]\n" \
-    "vldrw.32 q6, [r1, #32]\n" \
-    "vldrw.32 q7, [r1, #48]\n"
-
-/* q2 and q0 = the products of two taps; first, second: pointers, advanced. */
-#define MULTIPLY_PAIR(first, second, weights, more_weights) \
+/* q2 and q0 = the products of the first two taps; first, second: pointers, advanced. Biases to q4 to q7. */
+#define START(first, second) \
     "vldrb.8 q0, [" first "], #16\n" \
-    "vldrw.32 q1, " weights "\n" \
+    "vldrw.32 q1, [r1, #192]\n" \
     "vmullb.s8 q2, q0, q1\n" \
+    "vldrw.32 q3, [r1, #208]\n" \
     "vmullt.s8 q0, q0, q1\n" \
     "vldrb.8 q1, [" second "], #16\n" \
-    "vldrw.32 q3, " more_weights "\n" \
     "vmullb.s8 q1, q1, q3\n" \
+    "vldrw.32 q4, [r1]\n" \
     "vadd.i16 q2, q2, q1\n" \
     "vldrb.8 q1, [" second ", #-16]\n" \
     "vmullt.s8 q1, q1, q3\n" \
-    "vadd.i16 q0, q0, q1\n"
+    "vldrw.32 q5, [r1, #16]\n" \
+    "vadd.i16 q0, q0, q1\n" \
+    "vldrw.32 q6, [r1, #32]\n" \
+    "add r0, r1, #224\n" \
+    "vldrw.32 q7, [r1, #48]\n"
+
+/* The next two taps, while the products before are added to the sums: instructions of one pipe do not follow
+   each other where others can lie between them. */
+#define NEXT_PAIR \
+    "vmovlb.s16 q1, q2\n" \
+    "vldrw.32 q3, [r0], #32\n" \
+    "vadd.i32 q4, q4, q1\n" \
+    "vldrb.8 q1, [r2], #16\n" \
+    "vmovlt.s16 q2, q2\n" \
+    "add r3, #16\n" \
+    "vadd.i32 q5, q5, q2\n" \
+    "vmullb.s8 q2, q1, q3\n" \
+    "strd r2, r3, [r5], #8\n" \
+    "vmullt.s8 q1, q1, q3\n" \
+    "vmovlb.s16 q3, q0\n" \
+    "vmovlt.s16 q0, q0\n" \
+    "vadd.i32 q6, q6, q3\n" \
+    "vldrw.32 q3, [r0, #-16]\n" \
+    "vadd.i32 q7, q7, q0\n" \
+    "vldrb.8 q0, [r3, #-16]\n" \
+    "vmullb.s8 q0, q0, q3\n" \
+    "vadd.i16 q2, q2, q0\n" \
+    "vldrb.8 q0, [r3, #-16]\n" \
+    "vmullt.s8 q0, q0, q3\n" \
+    "ldrd r2, r3, [r5]\n" \
+    "vadd.i16 q0, q1, q0\n"
 
 #define ADD_PRODUCTS \
     "vmovlb.s16 q1, q2\n" \
@@ -86,23 +105,66 @@ struct outputs {
     "vmovlt.s16 q1, q0\n" \
     "vadd.i32 q7, q7, q1\n"
 
-/* q4 = sixteen outputs. */
+/* q4 = sixteen outputs, of the sums with the last products. r1 goes on by what r0 points to, and a predicate
+   covers the outputs that are left. */
 #define FINISH(RESCALE) \
+    ADD_PRODUCTS \
     RESCALE("q4", "64", "128") \
     RESCALE("q5", "80", "144") \
     RESCALE("q6", "96", "160") \
     RESCALE("q7", "112", "176") \
     "vqmovnb.s32 q4, q4\n" \
+    "ldr r0, [r0]\n" \
     "vqmovnt.s32 q4, q5\n" \
+    "add r1, r0\n" \
     "vqadd.s16 q4, q4, r9\n" \
+    "vctp.8 r8\n" \
     "vqmovnb.s32 q6, q6\n" \
     "vqmovnt.s32 q6, q7\n" \
     "vqadd.s16 q6, q6, r9\n" \
     "vqmovnb.s16 q4, q4\n" \
     "vqmovnt.s16 q4, q6\n"
 
+/* The same in one sequence, by two multiplications each. odd: the register of products of odd outputs. */
+#define FINISH_DIVIDED(odd, other) \
+    "vmovlb.s16 " other ", q2\n" \
+    "vldrw.32 q3, [r1, #64]\n" \
+    "vadd.i32 q4, q4, " other "\n" \
+    "ldr r0, [r0]\n" \
+    "vmovlt.s16 q2, q2\n" \
+    "vqrdmulh.s32 q4, q4, q3\n" \
+    "vldrw.32 q3, [r1, #80]\n" \
+    "vadd.i32 q5, q5, q2\n" \
+    "vldrw.32 " other ", [r1, #128]\n" \
+    "vqrdmulh.s32 q5, q5, q3\n" \
+    "vmovlb.s16 q2, " odd "\n" \
+    "vqrdmulh.s32 q4, q4, " other "\n" \
+    "vldrw.32 " other ", [r1, #144]\n" \
+    "vadd.i32 q6, q6, q2\n" \
+    "vldrw.32 q3, [r1, #96]\n" \
+    "vqrdmulh.s32 q5, q5, " other "\n" \
+    "vmovlt.s16 " odd ", " odd "\n" \
+    "vqrdmulh.s32 q6, q6, q3\n" \
+    "vldrw.32 q3, [r1, #112]\n" \
+    "vadd.i32 q7, q7, " odd "\n" \
+    "vldrw.32 " odd ", [r1, #160]\n" \
+    "vqrdmulh.s32 q7, q7, q3\n" \
+    "vqmovnb.s32 q4, q4\n" \
+    "vqrdmulh.s32 q6, q6, " odd "\n" \
+    "vldrw.32 " odd ", [r1, #176]\n" \
+    "vqmovnt.s32 q4, q5\n" \
+    "vqrdmulh.s32 q7, q7, " odd "\n" \
+    "vqmovnb.s32 q6, q6\n" \
+    "add r1, r0\n" \
+    "vqadd.s16 q4, q4, r9\n" \
+    "vctp.8 r8\n" \
+    "vqmovnt.s32 q6, q7\n" \
+    "vqmovnb.s16 q4, q4\n" \
+    "vqadd.s16 q6, q6, r9\n" \
+    "vqmovnt.s16 q4, q6\n"
+
 /* A function of outputs; for the rounding see product.h. */
-#define OUTPUTS_FUNCTION(name, RESCALE) \
+#define OUTPUTS_FUNCTION(name, FINISH) \
     void name(const struct outputs *outputs); \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
@@ -110,24 +172,22 @@ struct outputs {
           "ldm r0, {r1, r4, r6, r7, r8, r9, r11, r12}\n" \
           "mov r10, #1\n" \
           "1:\n" \
-          START_SUMS \
-          "add r0, r1, #192\n" \
+          "ldrd r2, r3, [r4]\n" \
           "mov r5, r4\n" \
-          "dls lr, r6\n" \
-          "2:\n" \
-          "ldrd r2, r3, [r5]\n" \
-          MULTIPLY_PAIR("r2", "r3", "[r0], #32", "[r0, #-16]") \
+          "sub lr, r6, #1\n" \
+          START("r2", "r3") \
           "strd r2, r3, [r5], #8\n" \
-          ADD_PRODUCTS \
+          "ldrd r2, r3, [r5]\n" /* not used behind the last pair */ \
+          "wls lr, lr, 3f\n" \
+          "2:\n" \
+          NEXT_PAIR \
           "le lr, 2b\n" \
-          FINISH(RESCALE) \
-          "ldr r0, [r0]\n" \
-          "add r1, r0\n" \
+          "3:\n" \
+          FINISH \
           "vdup.8 q0, r11\n" \
           "vmax.s8 q4, q4, q0\n" \
           "vdup.8 q0, r12\n" \
           "vmin.s8 q4, q4, q0\n" \
-          "vctp.8 r8\n" \
           "vpst\n" \
           "vstrbt.8 q4, [r7], #16\n" \
           "subs r8, #16\n" \
@@ -136,9 +196,9 @@ struct outputs {
           "pop {r4-r11, pc}\n" \
           CM_ASM_END)
 
-OUTPUTS_FUNCTION(cm_mve_depthwise_divided, RESCALE_DIVIDED);
-OUTPUTS_FUNCTION(cm_mve_depthwise_right, RESCALE_RIGHT);
-OUTPUTS_FUNCTION(cm_mve_depthwise_general, RESCALE_GENERAL);
+OUTPUTS_FUNCTION(cm_mve_depthwise_divided, FINISH_DIVIDED("q0", "q1"));
+OUTPUTS_FUNCTION(cm_mve_depthwise_right, FINISH(RESCALE_RIGHT));
+OUTPUTS_FUNCTION(cm_mve_depthwise_general, FINISH(RESCALE_GENERAL));
 
 /* The same for three taps and all of int8. */
 void cm_mve_depthwise_three(const struct outputs *outputs);
@@ -148,18 +208,20 @@ __asm(CM_ASM_FUNCTION(cm_mve_depthwise_three)
       "ldm r0, {r1, r4, r6, r7, r8, r9}\n"
       "ldm r4, {r2, r3, r5}\n"
       "1:\n"
-      START_SUMS
-      MULTIPLY_PAIR("r2", "r3", "[r1, #192]", "[r1, #208]")
-      ADD_PRODUCTS
-      "vldrb.8 q0, [r5], #16\n"
-      "vldrw.32 q1, [r1, #224]\n"
-      "vmullb.s8 q2, q0, q1\n"
-      "vmullt.s8 q0, q0, q1\n"
-      ADD_PRODUCTS
-      FINISH(RESCALE_DIVIDED)
-      "ldr r0, [r1, #256]\n"
-      "add r1, r0\n"
-      "vctp.8 r8\n"
+      START("r2", "r3")
+      "vmovlb.s16 q1, q2\n"
+      "vldrw.32 q3, [r0], #32\n"
+      "vadd.i32 q4, q4, q1\n"
+      "vldrb.8 q1, [r5], #16\n"
+      "vmovlt.s16 q2, q2\n"
+      "vadd.i32 q5, q5, q2\n"
+      "vmullb.s8 q2, q1, q3\n"
+      "vmullt.s8 q1, q1, q3\n"
+      "vmovlb.s16 q3, q0\n"
+      "vadd.i32 q6, q6, q3\n"
+      "vmovlt.s16 q0, q0\n"
+      "vadd.i32 q7, q7, q0\n"
+      FINISH_DIVIDED("q1", "q0")
       "vpst\n"
       "vstrbt.8 q4, [r7], #16\n"
       "subs r8, #16\n"
