@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -15,6 +16,12 @@ Choices: TypeAlias = tuple[StageChoice, ...]
 MOST = 2
 """Sets of runs with the fewest instructions that are planned."""
 
+
+TRADES = 2
+"""How often the costliest run of the best set gets room from another one."""
+
+TRIED = 200
+"""Pairs of runs that are tried for that, at most."""
 
 NEAREST = 8
 """Sets with the fewest instructions of which cheaper tiles are looked for."""
@@ -60,6 +67,11 @@ class Fitting:
             if len(costs) >= MOST and _own_cost(chosen) >= sorted(costs.values())[MOST - 1]:
                 break
             costs[chosen] = self.cost(self.selection.graph(chosen), limit)
+        for _ in range(TRADES if costs else 0):
+            traded = self._traded(min(costs, key=lambda chosen: costs[chosen]), limit)
+            if traded in costs:
+                break
+            costs[traded] = self.cost(self.selection.graph(traded), limit)
         for chosen in sorted(costs, key=lambda chosen: costs[chosen])[:MOST]:
             yield self.selection.graph(chosen)
 
@@ -98,6 +110,19 @@ class Fitting:
             chosen = fitting
         return chosen
 
+    def _traded(self, chosen: Choices, limit: int) -> Choices:
+        """With cheaper tiles of the costliest run, for which another one beside it makes room: the
+        pair that takes the fewest instructions.
+        """
+        costliest = max(chosen, key=lambda choice: choice.cost, default=None)
+        if costliest is None:
+            return chosen
+        pairs = self.selection.pairs(chosen, costliest, limit - self._size(chosen))
+        for changed in itertools.islice(pairs, TRIED):
+            if all(map(self.selection.is_possible, changed)) and self._fits(changed, limit):
+                return changed
+        return chosen
+
     def _cheapest(self, sets: list[Choices], limit: int) -> Choices | None:
         """The first that fits, as if all after it did; None if none does."""
         if not sets:
@@ -105,6 +130,10 @@ class Fitting:
         if not self._fits(sets[-1], limit):
             lowered = self._lowered(sets[-1])
             return lowered if self._fits(lowered, limit) else None
+        return sets[self._first(sets, limit)]
+
+    def _first(self, sets: Sequence[Choices], limit: int) -> int:
+        """Index of the first set that fits, as if all after it did; the last one does."""
         low, high = -1, len(sets) - 1
         while high - low > 1:
             middle = (low + high) // 2
@@ -112,7 +141,7 @@ class Fitting:
                 high = middle
             else:
                 low = middle
-        return sets[high]
+        return high
 
     def _lowered(self, chosen: Choices) -> Choices:
         """Without the runs that save no memory: where whole images are small, they cost some."""

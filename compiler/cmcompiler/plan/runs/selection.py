@@ -29,6 +29,9 @@ BANDS = (1, 2, 4)
 CHANNELS = (16, 32, 64, 128)
 """Channels of slices to choose from."""
 
+NEAR = 4
+"""Nodes between which a run makes room for one beside it."""
+
 FREE = 0.001
 """Part of all instructions that a run may take and still be worth it whatever the memory."""
 
@@ -56,6 +59,17 @@ class StageChoice:
     cost: float
     tiles: int
     read: int
+
+    def overlaps(self, other: StageChoice) -> bool:
+        """Whether some nodes belong to both."""
+        return self.start < other.end and other.start < self.end
+
+    def is_alike(self, other: StageChoice) -> bool:
+        """Whether both have the same nodes."""
+        return (self.start, self.end) == (other.start, other.end)
+
+    def is_within(self, nodes: range) -> bool:
+        return nodes.start <= self.start and self.end <= nodes.stop
 
 
 class RunSelection:
@@ -125,6 +139,41 @@ class RunSelection:
         )
         return sorted(options, key=lambda option: option.cost)
 
+    def pairs(
+        self, chosen: tuple[StageChoice, ...], run: StageChoice, spare: int
+    ) -> Iterator[tuple[StageChoice, ...]]:
+        """Sets in which other tiles of a run, and a run right beside it, take fewer instructions
+        together, the fewest first.
+
+        Args:
+            spare: bytes that they may need more, roughly.
+        """
+        nodes = range(max(run.start - NEAR, 0), min(run.end + NEAR, len(self._graph.nodes)))
+        near = [o for same in self._by_nodes.values() for o in same if o.is_within(nodes)]
+        same = [run, *(other for other in self.cheaper(run) if other.is_alike(run))]
+        allowed = self._need(chosen, nodes) + spare
+        pairs: list[tuple[float, tuple[StageChoice, ...]]] = []
+        for extra in near:
+            rest = tuple(o for o in chosen if o is not run and not extra.overlaps(o))
+            saved = sum(o.cost for o in chosen if o not in rest) - extra.cost
+            if extra.overlaps(run) or saved <= 0:
+                continue
+            for other in same:
+                changed = (*rest, extra, other)
+                if other.cost < saved and self._need(changed, nodes) <= allowed:
+                    pairs.append((saved - other.cost, changed))
+        for _, changed in sorted(pairs, key=lambda pair: -pair[0]):
+            yield changed
+
+    def _need(self, runs: tuple[StageChoice, ...], nodes: range) -> int:
+        """Bytes of the stages of some nodes, roughly: rows they read, and the largest tiles."""
+        inside = [run for run in runs if run.is_within(nodes)]
+        stages = self._single_stages[nodes.start : nodes.stop]
+        alone = [stage for stage in stages if not any(map(stage.overlaps, inside))]
+        return sum(stage.read for stage in (*alone, *inside)) + max(
+            (run.tiles for run in inside), default=0
+        )
+
     @cached_property
     def _by_nodes(self) -> dict[tuple[int, int], list[StageChoice]]:
         """The runs of the same nodes that no other one betters, the fewest instructions first."""
@@ -164,7 +213,13 @@ class RunSelection:
     @cached_property
     def _options(self) -> list[StageChoice]:
         """In an order in which a path goes through them."""
-        return sorted([*self._singles, *self._runs], key=lambda option: (option.end, option.start))
+        every = [*self._single_stages, *self._runs]
+        return sorted(every, key=lambda option: (option.end, option.start))
+
+    @cached_property
+    def _single_stages(self) -> list[StageChoice]:
+        """Each node as it is."""
+        return list(self._singles)
 
     @property
     def _singles(self) -> Iterator[StageChoice]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 from harness.run_graphs import bottlenecks
@@ -62,6 +62,19 @@ def test_sets_go_from_few_instructions_to_little_memory() -> None:
             assert all(a[1] <= b[0] for a, b in pairwise(ends))
             assert all(option.tiles <= most for option in chosen)
             assert len(selection.graph(chosen).nodes) < len(graph.nodes)
+
+
+def test_pairs_take_fewer_instructions_than_the_runs_that_they_replace() -> None:
+    selection = chosen_from(bottlenecks())
+    chosen = next(sets[-1] for sets in selection.sets.values() if sets)
+    costliest = max(chosen, key=lambda option: option.cost)
+    pairs = [*selection.pairs(chosen, costliest, 4096)]
+    assert pairs
+    costs = [sum(option.cost for option in each) for each in (*pairs, chosen)]
+    assert costs == sorted(costs)
+    for changed in pairs:
+        assert any(option.is_alike(costliest) for option in changed)
+        assert not any(a.overlaps(b) for a, b in combinations(changed, 2))
 
 
 def fitting_of(graph: Graph, cost: int) -> Fitting:
