@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from filelock import FileLock
 
-from cmbuild import paths
-from cmbuild.firmware.builder import LIBRARY, Builder
+from cmbuild.firmware.builder import Builder
 from cmbuild.process import Processes
-from cmbuild.toolchain import tools
 from cmbuild.toolchain.toolchains import find_toolchain
 from cmcompiler.target import Target
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-libraries"
-TIMEOUT = 600
 
 
 def builder(toolchain: str, target: Target) -> Builder:
@@ -26,16 +24,17 @@ def builder(toolchain: str, target: Target) -> Builder:
 
 
 def library(builder: Builder) -> Path:
-    """The library of a builder, in CMake's folder; warnings are errors."""
-    chosen, run = builder.toolchain, builder.processes.run
-    folder = FOLDER / f"{chosen.name}-{builder.target}"
-    folder.mkdir(parents=True, exist_ok=True)
-    configure = [
-        *(tools.find("cmake"), "-G", "Ninja", "-S", paths.runtime(), "-B", folder),
-        *("-DCMAKE_COMPILE_WARNING_AS_ERROR=ON", *chosen.cmake(builder.target)),
-    ]
+    """The library of a builder, in CMake's folder; warnings are errors.
+
+    It is compiled by the commands of users, so that a cache of compilers has its files for both,
+    and repeats their warnings.
+    """
+    folder = FOLDER / f"{builder.toolchain.name}-{builder.target}"
     # Workers of pytest-xdist share it.
     with FileLock(f"{folder}.lock"):
-        for argv in (configure, [tools.find("ninja"), "-C", folder]):
-            run(argv, log=folder / "log", timeout=TIMEOUT, env=chosen.environment)
-    return folder / LIBRARY
+        made = builder.library(folder)
+        log = (folder / "build.log").read_text()
+        if "warning:" in log:
+            shutil.rmtree(folder)
+            raise AssertionError(log)
+    return made
