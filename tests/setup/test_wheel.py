@@ -67,7 +67,8 @@ def light(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation
     succeed([sys.executable, "-m", "venv", folder / "venv"])
     succeed([python, "-m", "pip", "install", "--timeout", "15", "--retries", "2", wheel])
     (folder / "work").mkdir()
-    return Installation((str(folder / "venv/bin/cmbuild"),), environment(folder), folder / "work")
+    variables = environment(wheel.parent)
+    return Installation((str(folder / "venv/bin/cmbuild"),), variables, folder / "work")
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +78,15 @@ def with_export(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Instal
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target"]
     succeed([*pip, folder / "site", wheel])
     (folder / "work").mkdir()
-    variables = {**environment(folder), "PYTHONPATH": str(folder / "site")}
+    variables = {**environment(wheel.parent), "PYTHONPATH": str(folder / "site")}
     return Installation((sys.executable, "-m", "cmbuild"), variables, folder / "work")
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Of a user without any cache. cmake and ninja may be those of the tests' environment."""
+    """Of a user without any cache. cmake and ninja may be those of the tests' environment.
+
+    Installations of one wheel share a cache, as the same runtime gives the same library.
+    """
     inherited = without_published_weights()
     return {
         **{name: value for name, value in inherited.items() if not name.startswith("PYTHON")},

@@ -12,6 +12,19 @@ from harness.commands import NETWORK, PROGRAMS, Commands, Result
 
 ROOT = Path(__file__).parents[3]
 BOARD = "corstone300"
+KERNELS = (
+    "add_",
+    "avg_",
+    "clamp",
+    "conv2d",
+    "copy_",
+    "dequantize",
+    "gem",
+    "linear",
+    "pack_",
+    "quantize",
+)
+"""Beginnings of the names of those that the network needs, and of their loops."""
 
 
 @pytest.fixture
@@ -76,9 +89,12 @@ def test_touched_kernel_builds_the_library_and_links_again(
     for name in ("cmbuild", "compiler", "runtime", "boards"):
         shutil.copytree(ROOT / name, checkout / name)
     shutil.copy(ROOT / "pyproject.toml", checkout)
+    # The compiler takes half a minute for the others.
+    for source in (*checkout.glob("runtime/kernels/*.c"), *checkout.glob("runtime/isa/*/*.c")):
+        if not source.stem.startswith(KERNELS):
+            source.unlink()
     path = f"{checkout}:{checkout / 'compiler'}"
-    # ccache knows the sources in whatever folder they are.
-    other = replace(cmbuild, environment={"PYTHONPATH": path, "CCACHE_BASEDIR": "/"})
+    other = replace(cmbuild, environment={"PYTHONPATH": path})
     words = ("run", NETWORK, "--board", "native", "--json")
     assert other(*words).exit_code == 0
     kernel = checkout / "runtime" / "kernels" / "linear.c"
