@@ -3,7 +3,18 @@
 
 #include <string.h>
 
-enum { SHORT = 16 };
+enum { SHORT = 16, WORD = 4 };
+
+static inline void copy_words(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
+                              int32_t bytes, int32_t count)
+{
+    for (; count > 0; --count, out += out_stride, in += in_stride)
+        for (int32_t i = 0; i < bytes; i += WORD) {
+            uint32_t word;
+            memcpy(&word, __builtin_assume_aligned(in + i, WORD), WORD);
+            memcpy(__builtin_assume_aligned(out + i, WORD), &word, WORD);
+        }
+}
 
 static inline void copy_bytes(uint8_t *out, const uint8_t *in, int32_t bytes)
 {
@@ -25,6 +36,14 @@ static inline void copy_bytes(uint8_t *out, const uint8_t *in, int32_t bytes)
 void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
                            int32_t bytes, int32_t count)
 {
+    if (bytes < SHORT &&
+        (((uintptr_t)out | (uintptr_t)in | (uint32_t)(out_stride | in_stride | bytes)) & (WORD - 1)) == 0) {
+        if (bytes == WORD)
+            copy_words(out, out_stride, in, in_stride, WORD, count);
+        else
+            copy_words(out, out_stride, in, in_stride, bytes, count);
+        return;
+    }
     for (; count > 0; --count, out += out_stride, in += in_stride)
         if (bytes < SHORT)
             copy_bytes((uint8_t *)out, (const uint8_t *)in, bytes);
