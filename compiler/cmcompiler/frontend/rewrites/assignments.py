@@ -99,7 +99,7 @@ def _put(node: Node, given: _Given) -> Node | None:
         values = insert(node, aten.expand.default, values, spread)
     values = _shaped(node, values, [*before, len(places), *after])
     flat = _shaped(node, source, [*before, prod(shape[first:last]), *after])
-    change = _grown if given["accumulate"] else _replaced
+    change = grown if given["accumulate"] else _replaced
     made = change(node, flat, values, first, places)
     return None if made is None else _shaped(node, made, shape)
 
@@ -174,10 +174,10 @@ def _added(node: Node, given: _Given) -> Node | None:
         return None
     if given["alpha"] != 1:
         values = insert(node, aten.mul.Tensor, values, given["alpha"])
-    return _grown(node, given["self"], values, given["dim"], places.tolist())
+    return grown(node, given["self"], values, given["dim"], places.tolist())
 
 
-def _grown(node: Node, source: Node, values: Node, dim: int, places: Sequence[int]) -> Node | None:
+def grown(node: Node, source: Node, values: Node, dim: int, places: Sequence[int]) -> Node | None:
     """The source with values added at places along a dimension, by a product with a matrix."""
     shape = list(fake(source).shape)
     dim, count = dim % len(shape), len(places)

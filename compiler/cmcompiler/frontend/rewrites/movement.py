@@ -15,6 +15,8 @@ from cmcompiler.frontend.rewrites.editing import (
 
 aten = torch.ops.aten
 
+DIAGONALS = (aten.diagonal.default, aten.diagonal_copy.default)
+
 
 def spell_movements(module: GraphModule) -> None:
     for node in module.graph.nodes:
@@ -24,6 +26,8 @@ def spell_movements(module: GraphModule) -> None:
             replace(node, _shuffled(node))
         elif node.target is aten._upsample_nearest_exact2d.vec:
             replace(node, _picked(node))
+        elif node.target in DIAGONALS and fake(node).numel():
+            replace(node, _diagonal(node))
 
 
 def _rolled(node: Node) -> Node:
@@ -71,3 +75,19 @@ def _picked(node: Node) -> Node:
         places = constant(node, f"{node.name}_places", nearest.flatten().long())
         source = insert(node, aten.index_select.default, source, 2 + axis, places)
     return source
+
+
+def _diagonal(node: Node) -> Node:
+    """Elements at equal distances in the two dimensions as one."""
+    given = named_arguments(node)
+    source, offset = given["self"], given["offset"]
+    rank = fake(source).ndim
+    pair = [given[name] % rank for name in ("dim1", "dim2")]
+    order = [dim for dim in range(rank) if dim not in pair] + pair
+    if order != list(range(rank)):
+        source = insert(node, aten.permute.default, source, order)
+    *others, rows, columns = fake(source).shape
+    flat = insert(node, aten.reshape.default, source, [*others, rows * columns])
+    first = offset if offset >= 0 else -offset * columns
+    last = first + (fake(node).shape[-1] - 1) * (columns + 1)
+    return insert(node, aten.slice.Tensor, flat, rank - 2, first, last + 1, columns + 1)

@@ -52,6 +52,7 @@ from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
 from cmcompiler.frontend.rewrites.resampling import weigh_samples
 from cmcompiler.frontend.rewrites.scans import double_scans
 from cmcompiler.frontend.rewrites.scatter_reductions import spell_scatter_reductions
+from cmcompiler.frontend.rewrites.scatter_sums import multiply_by_places
 from cmcompiler.frontend.rewrites.sentinels import limit_margins, separate_sentinels
 from cmcompiler.frontend.rewrites.short import make_short
 from cmcompiler.frontend.rewrites.short_probabilities import lengthen_probabilities
@@ -77,6 +78,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     spell_combinations,
     spell_integers,
     spell_scatter_reductions,
+    multiply_by_places,
     find_pool_places,
     convolve_patches,
     limit_margins,

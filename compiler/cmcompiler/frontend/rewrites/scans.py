@@ -1,8 +1,9 @@
-"""Running extremes and products in log2(n) steps: each takes twice as many elements as before."""
+"""Products and running extremes in log2(n) steps: each takes twice as many elements as before."""
 
 from __future__ import annotations
 
 from operator import getitem
+from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
@@ -17,12 +18,15 @@ from cmcompiler.frontend.rewrites.editing import (
 
 aten = torch.ops.aten
 
+PRODUCTS = (aten.prod.default, aten.prod.dim_int)
 EXTREMES = {aten.cummax.default: aten.maximum.default, aten.cummin.default: aten.minimum.default}
 
 
 def double_scans(module: GraphModule) -> None:
-    """Replaces running products, and running extremes whose indices nothing uses."""
+    """Replaces products, running ones, and running extremes whose indices nothing uses."""
     for node in list(module.graph.nodes):
+        if node.target in PRODUCTS and fake(node).dtype == torch.float32:
+            _multiply(node, named_arguments(node))
         if node.target is aten.cumprod.default:
             _replace(node, node, aten.mul.Tensor)
         elif node.target in EXTREMES:
@@ -49,3 +53,30 @@ def _replace(node: Node, result: Node, operator: torch._ops.OpOverload) -> None:
         for step in (first, earlier, later, joined, *([source] if taken < size else [])):
             mark_as_step(step)
     replace(result, source)
+
+
+def _multiply(node: Node, given: dict[str, Any]) -> None:
+    """The first half of the elements times the second, until one is left."""
+    source, dim = given["self"], given.get("dim")
+    if fake(source).dtype != torch.float32 or not fake(source).numel():
+        return
+    if dim is None:
+        source, dim = insert(node, aten.reshape.default, source, [-1]), 0
+    elif not fake(source).ndim:
+        return
+    while (size := fake(source).shape[dim]) > 1:
+        half, is_last = size // 2, size == 2
+        parts = [
+            insert(node, aten.slice.Tensor, source, dim, start, end)
+            for start, end in ((0, half), (half, 2 * half), (2 * half, size))
+            if start < end
+        ]
+        source = insert(node, aten.mul.Tensor, *parts[:2])
+        made = [*parts, source]
+        if len(parts) > 2:
+            source = insert(node, aten.cat.default, [source, parts[2]], dim)
+            made.append(source)
+        for step in made[:-1] if is_last else made:
+            mark_as_step(step)
+    keeps = given.get("keepdim", False)
+    replace(node, source if keeps else insert(node, aten.squeeze.dim, source, dim))

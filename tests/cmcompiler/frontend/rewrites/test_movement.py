@@ -38,3 +38,12 @@ def test_mirrored_margins_have_their_own_operators(mode):
     graph = rewritten(module, torch.randn(1, 2, 5, 6), by=make_margins_explicit, tolerance=0)
     (name,) = targets(graph)
     assert name.endswith("_pad2d.default")
+
+
+@pytest.mark.parametrize("offset", [-2, 0, 3])
+def test_diagonals_are_strided(offset):
+    module = Function(
+        lambda x: (x.diagonal(offset, 3, 1), torch.trace(x[0, 0]), torch.diag(x[0, 1], offset))
+    )
+    graph = rewritten(module, torch.randn(1, 4, 6, 5))
+    assert not any("diagonal" in target for target in targets(graph))

@@ -28,3 +28,10 @@ def test_scans(name: str, size: int) -> None:
 def test_extremes_whose_indices_are_used_stay() -> None:
     module = Function(lambda x: torch.cummax(x, 1)[1])
     assert "aten.cummax.default" in targets(rewritten(module, torch.randn(2, 5), by=double_scans))
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 16])
+def test_products(size: int) -> None:
+    x = torch.rand(3, size, 2, generator=torch.Generator().manual_seed(size)) + 0.5
+    module = Function(lambda x: (x.prod(1), x.prod(-2, keepdim=True), x[0].prod()))
+    assert not any("prod" in each for each in targets(rewritten(module, x, by=double_scans)))
