@@ -16,37 +16,43 @@ struct elements {
 };
 
 /* clang-format off */
-#define MULTIPLY_ADD(x, factor, offset) \
-    "vldrw.32 q4, [r0, #" factor "]\n" \
-    "vmul.i32 " x ", " x ", q4\n" \
-    "vldrw.32 q4, [r0, #" offset "]\n" \
-    "vadd.i32 " x ", " x ", q4\n"
-
 /* Sixteen elements of q0, shifted by 16 and by 5. Both shifts round, which the offsets make up for: GNU's
-   assembler, 2.40, knows no VQSHRN. */
+   assembler, 2.40, knows no VQSHRN. Loads and multiplications lie between what widens, adds and narrows. */
 #define SIXTEEN \
     "vmovlb.s8 q1, q0\n" \
-    "vmovlt.s8 q0, q0\n" \
+    "vldrw.32 q4, [r0]\n" \
     "vmovlb.s16 q2, q1\n" \
+    "vmul.i32 q2, q2, q4\n" \
     "vmovlt.s16 q1, q1\n" \
+    "vldrw.32 q4, [r0, #16]\n" \
+    "vadd.i32 q2, q2, q4\n" \
+    "vldrw.32 q4, [r0, #32]\n" \
+    "vmovlt.s8 q0, q0\n" \
+    "vmul.i32 q1, q1, q4\n" \
     "vmovlb.s16 q3, q0\n" \
-    "vmovlt.s16 q0, q0\n" \
-    MULTIPLY_ADD("q2", "0", "16") \
-    MULTIPLY_ADD("q1", "32", "48") \
-    MULTIPLY_ADD("q3", "64", "80") \
-    MULTIPLY_ADD("q0", "96", "112") \
+    "vldrw.32 q4, [r0, #48]\n" \
+    "vadd.i32 q1, q1, q4\n" \
+    "vldrw.32 q4, [r0, #64]\n" \
     "vqrshrnb.s32 q2, q2, #16\n" \
+    "vmul.i32 q3, q3, q4\n" \
+    "vmovlt.s16 q0, q0\n" \
+    "vldrw.32 q4, [r0, #80]\n" \
     "vqrshrnt.s32 q2, q1, #16\n" \
+    "vldrw.32 q1, [r0, #96]\n" \
+    "vadd.i32 q3, q3, q4\n" \
+    "vmul.i32 q0, q0, q1\n" \
+    "vldrw.32 q4, [r0, #112]\n" \
     "vqrshrnb.s32 q3, q3, #16\n" \
-    "vqrshrnt.s32 q3, q0, #16\n" \
+    "add r0, #128\n" \
+    "vadd.i32 q0, q0, q4\n" \
+    "cmp r0, r4\n" \
     "vqrshrnb.s16 q2, q2, #5\n" \
+    "it eq\n" \
+    "moveq r0, r3\n" \
+    "vqrshrnt.s32 q3, q0, #16\n" \
     "vqrshrnt.s16 q2, q3, #5\n" \
     "vmax.s8 q2, q2, q5\n" \
-    "vmin.s8 q2, q2, q6\n" \
-    "add r0, #128\n" \
-    "cmp r0, r4\n" \
-    "it eq\n" \
-    "moveq r0, r3\n"
+    "vmin.s8 q2, q2, q6\n"
 
 void cm_mve_depthwise_affine(const struct elements *elements);
 __asm(CM_ASM_FUNCTION(cm_mve_depthwise_affine)
