@@ -10,44 +10,45 @@
 
 /* Two depths of four rows: r8 and r9 are weights of both columns and of the second one, r10 and r11 rows, two each. */
 #if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
-/* A Cortex-M7, as no other core of Armv7E-M has double precision: it issues a load or SXTB16 beside each product.
-   So the first words of the next two depths are loaded here, even after the last ones: those are of the rescaling,
-   and up to four bytes behind the rows. */
+/* A Cortex-M7, as no other core of Armv7E-M has double precision: it issues a load or, first, SXTB16 beside each
+   product, and products take what was loaded two cycles before. So the words of the next two depths are loaded
+   here, even after the last ones: those are of the rescaling, and up to eight bytes behind the rows. Here r11 is
+   the second column's weights, r9 the other rows. */
 #define PRELOAD \
-    "ldr r8, [r12]\n" \
     "ldr r10, [lr]\n" \
-    WIDEN_WEIGHTS("r9", "r8")
+    "ldr r8, [r12]\n" \
+    "ldr r9, [lr, #4]\n"
 
 #define MULTIPLY_TWO_DEPTHS \
-    ADD_PRODUCT("r0", "r10", "r8") \
-    "ldr r11, [lr, #4]\n" \
-    ADD_PRODUCT("r4", "r10", "r9") ADD_PRODUCT("r2", "r11", "r8") \
+    WIDEN_WEIGHTS("r11", "r8") \
+    ADD_PRODUCT("r0", "r10", "r8") ADD_PRODUCT("r4", "r10", "r11") \
     "sxtb16 r10, r10, ror #8\n" \
-    ADD_PRODUCT("r6", "r11", "r9") \
-    "sxtb16 r11, r11, ror #8\n" \
-    ADD_PRODUCT("r1", "r10", "r8") ADD_PRODUCT("r5", "r10", "r9") \
+    ADD_PRODUCT("r2", "r9", "r8") ADD_PRODUCT("r6", "r9", "r11") \
+    "sxtb16 r9, r9, ror #8\n" \
+    ADD_PRODUCT("r1", "r10", "r8") ADD_PRODUCT("r5", "r10", "r11") \
     "ldr r10, [lr, #8]!\n" \
-    ADD_PRODUCT("r3", "r11", "r8") \
+    ADD_PRODUCT("r3", "r9", "r8") \
     "ldr r8, [r12, #4]!\n" \
-    ADD_PRODUCT("r7", "r11", "r9") \
-    WIDEN_WEIGHTS("r9", "r8")
+    ADD_PRODUCT("r7", "r9", "r11") \
+    "ldr r9, [lr, #4]\n"
 
 /* Of three rows: r6 and r7 are weights, r8 to r10 rows. */
 #define PRELOAD_THREE \
     "ldr r6, [r12]\n" \
-    "ldr r9, [lr]\n" \
-    WIDEN_WEIGHTS("r7", "r6")
+    "ldr r8, [lr]\n" \
+    "ldr r9, [lr, #4]\n"
 
 #define MULTIPLY_TWO_DEPTHS_OF_THREE \
-    "ldr r10, [lr, #4]\n" \
-    ADD_PRODUCT("r0", "r9", "r6") ADD_PRODUCT("r3", "r9", "r7") \
-    "ldr r8, [lr, #8]\n" \
-    ADD_PRODUCT("r1", "r10", "r6") ADD_PRODUCT("r2", "r8", "r6") \
+    WIDEN_WEIGHTS("r7", "r6") \
+    ADD_PRODUCT("r0", "r8", "r6") ADD_PRODUCT("r3", "r8", "r7") \
+    "ldr r10, [lr, #8]\n" \
+    ADD_PRODUCT("r1", "r9", "r6") \
+    "ldr r8, [lr, #12]!\n" \
+    ADD_PRODUCT("r4", "r9", "r7") \
+    "ldr r9, [lr, #4]\n" \
+    ADD_PRODUCT("r2", "r10", "r6") \
     "ldr r6, [r12, #4]!\n" \
-    ADD_PRODUCT("r5", "r8", "r7") \
-    "ldr r9, [lr, #12]!\n" \
-    ADD_PRODUCT("r4", "r10", "r7") \
-    WIDEN_WEIGHTS("r7", "r6")
+    ADD_PRODUCT("r5", "r10", "r7")
 #else
 #define PRELOAD ""
 #define PRELOAD_THREE ""
@@ -83,24 +84,22 @@
 
 /* Sums begin with a part that depends on the row plus one that depends on the columns. */
 #define START_FOUR \
-    "ldr lr, [sp]\n" \
     "ldr r7, [r12, #4]\n" \
     "ldr r4, [r12, #8]\n" \
-    "ldr r5, [r12, #12]\n" \
+    "ldr lr, [sp]\n" \
     "ldr r8, [r12, #16]\n" \
+    "ldr r5, [r12, #12]\n" \
     "ldr r6, [r12], #20\n" \
+    "ldr r10, [lr, #16]\n" \
     "ldr r1, [lr, #4]\n" \
     "ldr r2, [lr, #8]\n" \
     "ldr r3, [lr, #12]\n" \
-    "ldr r10, [lr, #16]\n" \
     "ldr r11, [lr, #20]\n" \
     "ldr r0, [lr], #24\n" \
-    "add r1, r7\n" \
     WIDEN_WEIGHTS("r9", "r8") \
-    "add r3, r7\n" \
     "add r0, r6\n" \
     "add r2, r6\n" \
-    START_SUMS("r2", "r3") \
+    START_SUMS("r2", "r3", "add r3, r7\n", "add r1, r7\n") \
     PRELOAD \
     MULTIPLY_TWO_DEPTHS
 

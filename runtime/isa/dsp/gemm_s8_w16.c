@@ -19,9 +19,9 @@
     "ldr r11, [lr, #4]\n" \
     ADD_PRODUCT("r4", "r10", "r9") \
     "sxtb16 r10, r10, ror #8\n" \
-    ADD_PRODUCT("r6", "r11", "r9") ADD_PRODUCT("r5", "r10", "r9") ADD_PRODUCT("r2", "r11", "r8") \
+    ADD_PRODUCT("r2", "r11", "r8") ADD_PRODUCT("r6", "r11", "r9") \
     "sxtb16 r11, r11, ror #8\n" \
-    ADD_PRODUCT("r1", "r10", "r8") \
+    ADD_PRODUCT("r1", "r10", "r8") ADD_PRODUCT("r5", "r10", "r9") \
     "ldr r10, [lr, #8]!\n" \
     ADD_PRODUCT("r3", "r11", "r8") \
     "ldr r8, [r12, #8]!\n" \
@@ -84,7 +84,7 @@
     "ldr r8, [r12, #16]\n" \
     "ldr r9, [r12, #20]\n" \
     "ldr r0, [r12], #24\n" \
-    START_SUMS("r0", "r1") \
+    START_SUMS("r0", "r1", "", "") \
     PRELOAD \
     MULTIPLY_TWO_DEPTHS
 

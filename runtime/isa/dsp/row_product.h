@@ -39,11 +39,12 @@ struct strip {
     "ldr r8, [lr]\n"
 
 #define MULTIPLY_PAIRED \
-    ADD("r0", "r8", "r4") "ldr.w r9, [lr, #4]\n" SECOND("r4") "ldr.w r6, [r12, #8]\n" \
-    ADD("r2", "r8", "r5") SECOND("r5") ADD("r1", "r8", "r4") "ldr.w r7, [r12, #12]\n" \
-    ADD("r3", "r8", "r5") "ldr.w r4, [r12, #16]!\n" \
-    ADD("r0", "r9", "r6") SECOND("r6") ADD("r2", "r9", "r7") SECOND("r7") "ldr.w r8, [lr, #8]!\n" \
-    ADD("r1", "r9", "r6") "ldr.w r5, [r12, #4]\n" ADD("r3", "r9", "r7")
+    "ldr.w r6, [r12, #8]\n" \
+    "ldr.w r7, [r12, #12]\n" \
+    ADD("r0", "r8", "r4") "ldr.w r9, [lr, #4]\n" SECOND("r4") ADD("r2", "r8", "r5") \
+    SECOND("r5") ADD("r1", "r8", "r4") ADD("r3", "r8", "r5") "ldr.w r8, [lr, #8]!\n" \
+    ADD("r0", "r9", "r6") "ldr.w r4, [r12, #16]!\n" SECOND("r6") ADD("r2", "r9", "r7") \
+    SECOND("r7") ADD("r1", "r9", "r6") ADD("r3", "r9", "r7") "ldr.w r5, [r12, #4]\n"
 #else
 #define PAIRED_PRELOAD TAKE_OFFSET_OFF
 
