@@ -22,6 +22,7 @@ from cmcompiler.frontend.rewrites.column_sums import join_columns_with_images
 from cmcompiler.frontend.rewrites.complex_numbers import separate_parts
 from cmcompiler.frontend.rewrites.compositions import write_out_compositions
 from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
+from cmcompiler.frontend.rewrites.constant_batches import split_constant_batches
 from cmcompiler.frontend.rewrites.constant_folding import fold_constants
 from cmcompiler.frontend.rewrites.contractions import multiply_sums
 from cmcompiler.frontend.rewrites.control_flow import write_out_branches_and_loops
@@ -136,6 +137,7 @@ def rewrite(
         each(module)
         if is_portable and _lacks_portability(module):
             module = before
+    split_constant_batches(module, precision)
     make_short(module, precision)
     if not is_portable:
         lengthen_probabilities(module)
