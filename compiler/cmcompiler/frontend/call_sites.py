@@ -118,6 +118,8 @@ def _is_emitted(node: Node) -> bool:
 def _call_site(node: Node, libraries: tuple[Path, ...]) -> CallSite:
     file = line = None
     for frame in _FRAME.finditer(node.meta.get("stack_trace") or ""):
+        if frame["file"].startswith("<"):  # of code that torch generates
+            continue
         if not any(Path(frame["file"]).is_relative_to(folder) for folder in libraries):
             file, line = frame["file"], int(frame["line"])
     stack: Mapping[str, tuple[str, object]] = node.meta.get("nn_module_stack") or {}

@@ -94,3 +94,12 @@ def test_marks_of_copied_nodes_stay_apart():
     assert marked(first) == marks[0]
     assert marked(second) == f"{marks[0]}_2"
     assert sites[f"{marks[0]}_2"] == sites[marks[1]]
+
+
+def test_lines_of_generated_code_do_not_count():
+    graph = Graph()
+    node = graph.call_function(torch.ops.aten.add.Tensor, (graph.placeholder("x"), 1))
+    frames = ('File "net.py", line 8, in forward', 'File "<eval_with_key>.7", line 5, in forward')
+    node.meta["stack_trace"] = "\n".join(frames)
+    (site,) = mark(graph).values()
+    assert (site.file, site.line) == ("net.py", 8)

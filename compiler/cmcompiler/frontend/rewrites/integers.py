@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import number_of
@@ -62,15 +63,24 @@ def _truth(node: Node, given: _Given) -> Node | None:
 
 def _raised(node: Node, given: _Given) -> Node | None:
     factor = _power(given["other"])
-    return factor and insert(node, _ATEN.mul.Scalar, given["self"], factor)
+    if factor is None:
+        return _shifted(node, given, _ATEN.bitwise_left_shift.Tensor)
+    return insert(node, _ATEN.mul.Scalar, given["self"], factor)
 
 
 def _lowered(node: Node, given: _Given) -> Node | None:
     """Right shifts keep the sign: they round down."""
     divisor = _power(given["other"])
     if divisor is None:
-        return None
+        return _shifted(node, given, _ATEN.bitwise_right_shift.Tensor)
     return insert(node, _ATEN.div.Scalar_mode, given["self"], divisor, rounding_mode="floor")
+
+
+def _shifted(node: Node, given: _Given, operator: OpOverload) -> Node | None:
+    """Shifts by tensors have one name: an operator's is Python's own otherwise."""
+    if node.target is operator or not isinstance(given["other"], Node):
+        return None
+    return insert(node, operator, given["self"], given["other"])
 
 
 def _power(shift: Any) -> Any:

@@ -47,6 +47,8 @@ def _reduced(node: Node, given: dict[str, Any]) -> Node | None:
             source = insert(node, _ATEN.slice.Tensor, source, axis, 0, size)
     if given["reduce"] in _EXTREMES:
         return _extreme(node, given, source, dim)
+    if given["reduce"] == "prod":
+        return _multiplied(node, given, source, dim)
     if given["reduce"] not in ("sum", "mean"):
         return None
     start = given["self"]
@@ -70,15 +72,10 @@ def _reduced(node: Node, given: dict[str, Any]) -> Node | None:
 
 def _extreme(node: Node, given: dict[str, Any], source: Node, dim: int) -> Node | None:
     """The extreme of each result's own elements, in a dimension next to that of results."""
-    index, start = given["index"], given["self"]
-    count, rank = fake(node).shape[dim], fake(node).ndim
-    if fake(index).numel() * count > MOST_CHOICES:
+    start, is_own = given["self"], _owners(node, given["index"], dim)
+    if is_own is None:
         return None
     reduce, bound, combine = _EXTREMES[given["reduce"]]
-    shape = [1] * (rank + 1)
-    shape[dim] = count
-    every = constant(node, f"{node.name}_every", torch.arange(count).reshape(shape))
-    is_own = insert(node, _ATEN.eq.Tensor, insert(node, _ATEN.unsqueeze.default, index, dim), every)
     if given["include_self"]:
         other = insert(node, _ATEN.unsqueeze.default, start, dim + 1)
     else:
@@ -91,3 +88,27 @@ def _extreme(node: Node, given: dict[str, Any], source: Node, dim: int) -> Node 
         return insert(node, combine, extreme, start)
     is_touched = insert(node, _ATEN.any.dim, is_own, dim + 1)
     return insert(node, _ATEN.where.self, is_touched, extreme, start)
+
+
+def _multiplied(node: Node, given: dict[str, Any], source: Node, dim: int) -> Node | None:
+    """The product of each result's own elements."""
+    start, is_own = given["self"], _owners(node, given["index"], dim)
+    if is_own is None:
+        return None
+    spread = insert(node, _ATEN.unsqueeze.default, source, dim)
+    factors = insert(node, _ATEN.where.ScalarOther, is_own, spread, 1.0)
+    product = insert(node, _ATEN.prod.dim_int, factors, dim + 1)
+    if given["include_self"]:
+        return insert(node, _ATEN.mul.Tensor, product, start)
+    is_touched = insert(node, _ATEN.any.dim, is_own, dim + 1)
+    return insert(node, _ATEN.where.self, is_touched, product, start)
+
+
+def _owners(node: Node, index: Node, dim: int) -> Node | None:
+    """Which elements each result is made of; None if that would be too many to say."""
+    count, shape = fake(node).shape[dim], [1] * (fake(node).ndim + 1)
+    if fake(index).numel() * count > MOST_CHOICES:
+        return None
+    shape[dim] = count
+    every = constant(node, f"{node.name}_every", torch.arange(count).reshape(shape))
+    return insert(node, _ATEN.eq.Tensor, insert(node, _ATEN.unsqueeze.default, index, dim), every)

@@ -261,6 +261,10 @@ def _expanded(node: Node, given: _Given) -> Node:
     return insert(node, aten.expand.default, given["self"], list(fake(node).shape))
 
 
+def _reshaped(node: Node, given: _Given) -> Node:
+    return insert(node, aten.reshape.default, given["self"], list(fake(node).shape))
+
+
 def _turned(node: Node, given: _Given) -> Node | None:
     source, turns, (first, second) = given["self"], given["k"] % 4, given["dims"]
     if turns == 0:
@@ -377,6 +381,7 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     aten.constant_pad_nd.default: _padded,
     aten.pad.default: _padded_by_name,
     aten.expand_as.default: _expanded,
+    **dict.fromkeys((aten.view_as.default, aten.reshape_as.default), _reshaped),
     aten.rot90.default: _turned,
     aten.hypot.default: _hypotenuse,
     aten.logaddexp.default: soft_maximum,

@@ -87,6 +87,7 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
     "product with a bool": (lambda x: (x > x.flip(1)) * x, "flip gt where"),
     "lower triangle": (lambda x: x.tril(-1), "where"),
     "upper triangle": (lambda x: x.triu(), "where"),
+    "views": (lambda x: x.view_as(x.flatten(2)).reshape_as(x), "reshape reshape"),
     "expansion": (lambda x: x[:, :1].expand_as(x), "slice expand"),
 }
 
