@@ -18,4 +18,6 @@ def variables() -> dict[str, str]:
         # Paths in objects are relative to the sources; debug information has the sources' digests.
         "CCACHE_NOHASHDIR": "1",
         "CCACHE_COMMENTS": "1",
+        # Compilers say what a file includes as they compile it: it is not preprocessed before.
+        "CCACHE_DEPEND": "1",
     }

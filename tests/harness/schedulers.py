@@ -6,14 +6,15 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from distributed import LocalCluster
-
 from cmbuild.workers.cluster import quieten
 
 
 @contextmanager
 def scheduler() -> Iterator[str]:
     """The address of one without workers."""
+    # Takes a second, which every process that collects tests would spend.
+    from distributed import LocalCluster
+
     quieten()
     with LocalCluster(
         n_workers=0,

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import s3fs
 from harness.cold import cold_python
 from harness.commands import Commands
-from moto.server import ThreadedMotoServer
 
 from cmcompiler.frontend.job import versions
 
@@ -24,8 +22,17 @@ RUN = ("run", "mv2", "--board", "corstone300", "--json")
 SHARED = {"export", "plan", "libs", "reference"}
 
 
+def file_system(**options: bool) -> Any:
+    import s3fs
+
+    return s3fs.S3FileSystem(**options)
+
+
 @pytest.fixture
 def server() -> Iterator[str]:
+    # Takes seconds, which every process that collects tests would spend.
+    from moto.server import ThreadedMotoServer
+
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -44,7 +51,7 @@ def environment(server: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     }
     for name, value in found.items():
         monkeypatch.setenv(name, value)
-    s3fs.S3FileSystem().mkdir(BUCKET)
+    file_system().mkdir(BUCKET)
     return found
 
 
@@ -90,7 +97,7 @@ def test_a_cold_machine_without_torch(
     assert cold["memory"] == made.document["memory"]
     assert cold["instructions"] == made.document["instructions"]
 
-    bucket = s3fs.S3FileSystem(use_listings_cache=False)
+    bucket = file_system(use_listings_cache=False)
     entries = {key: bucket.cat_file(key) for key in bucket.find(BUCKET)}
     assert {key.split("/")[2] for key in entries} == SHARED
     for index, (key, content) in enumerate(entries.items()):

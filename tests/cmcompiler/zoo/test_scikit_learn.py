@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_sample_images
 
 from cmcompiler.errors import MissingPackage
 from cmcompiler.zoo import _scikit_learn
 
 
 def test_its_data_sets_are_read_as_it_reads_them():
+    # Takes seconds, which every process that collects tests would spend.
+    from sklearn.datasets import load_digits, load_sample_images
+
     pixels, digits = _scikit_learn.handwritten_digits()
     expected = load_digits()
     assert np.array_equal(pixels, expected.images)
