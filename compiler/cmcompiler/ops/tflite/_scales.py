@@ -185,7 +185,11 @@ def clamped(call: Call, output: Tensor, limits: Range) -> Tensor:
 
 
 def ratio(first: Scale, second: Scale) -> float:
-    """The quotient of two scales in float32."""
+    """The quotient of two scales in float32.
+
+    Outputs that Micro keeps for its int16 LEAKY_RELU have it so; PyPI's tflite-micro divides in
+    double precision, and one result in some thousands is another.
+    """
     with np.errstate(all="ignore"):
         return float(first.single / second.single)
 
