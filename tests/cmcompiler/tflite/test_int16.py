@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 from harness.examples import Example
 from harness.runtime import Runtime
+from harness.tflite_short import short_call
 from harness.tflite_truth import folder
 
 from cmcompiler.importer.build import build_graph
 from cmcompiler.importer.programs import parse
+from cmcompiler.ir.reference import evaluate_all
+from cmcompiler.tflite.reader import read_tflite
 
 
 @cache
@@ -37,3 +40,11 @@ def test_the_reference_computes_the_bytes_of_micro() -> None:
 
 def test_kernels_compute_what_the_reference_does(runtime: Runtime) -> None:
     runtime.check(*map(example, paths()))
+
+
+def test_extremes_are_the_numbers_as_they_are() -> None:
+    """Micro has none of int16, LiteRT has."""
+    call = short_call("reduction_largest_apart")
+    graph = build_graph(read_tflite(call.data))
+    for result, (x,) in zip(evaluate_all(graph, call.samples), call.samples, strict=True):
+        np.testing.assert_array_equal(result.outputs[0], x.max((1, 3)))

@@ -53,11 +53,13 @@ def read_sum(call: Call) -> None:
 @tflite_op("REDUCE_MAX", "REDUCE_MIN")
 def read_extreme(call: Call) -> None:
     source, output, members = _read(call)
-    if source.dtype != np.int8:
-        call.wrong_type(f"input is {source.dtype.name}, not int8")
     read_same_scale(call, "input", "out")
-    target = call.arranged_output(output, members.result_order)
     is_maximum = call.operator.endswith("MAX")
+    if source.dtype == np.int16:
+        function = ReductionFunction.MAXIMUM if is_maximum else ReductionFunction.MINIMUM
+        emit_reduction(call, function, source, read_axes(call, "axes", source.rank), output)
+        return
+    target = call.arranged_output(output, members.result_order)
     op = Extreme(is_maximum, members.outer, members.members, members.inner, target.shape)
     call.emit(op, [call.arrange(source, members.order)], [target])
 
