@@ -226,6 +226,15 @@ def reduction(
     make.file.operator(name, operands, (out,), keep_dims=keep_dims)
 
 
+@case()
+def channel_means(make: Maker) -> None:
+    """As Keras's layer norms make them: one dimension is left of an image that comes by rows."""
+    magnitudes = make.file.tensor((1, 32, 16, 5), scale=0.05, zero_point=3)
+    make.file.operator("ABS", (make.source((1, 32, 16, 5), 0.05, 3),), (magnitudes,))
+    axes = make.file.constant(np.array([0, 1, 2], np.int32))
+    make.file.operator("MEAN", (magnitudes, axes), (make.result((5,), 0.043, -9),))
+
+
 @case(largest={"name": "ARG_MAX"}, smallest={"name": "ARG_MIN"})
 def place(make: Maker, name: str) -> None:
     axis = make.file.constant(np.array([-1], np.int32))

@@ -226,6 +226,14 @@ def log_softmax(make: Maker, *, shape: tuple[int, ...] = (6, 10), scale: float =
 
 
 @case()
+def nothing_times(make: Maker) -> None:
+    """Converters give an initial state of zeros the scale 0."""
+    nothing = make.file.constant(np.zeros((1, 6), np.int8), scale=0.0)
+    out = make.result((1, 6), 0.05, 3)
+    make.file.operator("MUL", (make.source((1, 6)), nothing), (out,), activation=NONE)
+
+
+@case()
 def reshape(make: Maker) -> None:
     shape = make.file.constant(np.array([4, 6], np.int32))
     out = make.result((4, 6), 0.05, 3)
@@ -238,7 +246,14 @@ def logistic(make: Maker, scale: float) -> None:
     make.file.operator("LOGISTIC", (source,), (out,))
 
 
-@case(batch_first={}, time_first={"time_major": True}, clipped={"clip": 1.5, "cell": 2**-11})
+@case(
+    batch_first={},
+    time_first={"time_major": True},
+    clipped={"clip": 1.5, "cell": 2**-11},
+    fine={"cell": 2**-15},
+    fine_clipped={"clip": 0.9, "cell": 2**-14, "units": 13},
+    finest={"cell": 2**-19, "time_major": True},
+)
 def unidirectional_sequence_lstm(
     make: Maker,
     *,

@@ -53,6 +53,9 @@ GATES = 4
 
 MOST_CELL_BITS = 12
 
+FINEST_CELL_BITS = 28
+"""Fractional bits of cells with a limit: products of gates have 30."""
+
 CELL_BITS = 11
 """Fractional bits of cells within ±16: they grow by less than one in a step."""
 

@@ -41,6 +41,7 @@ struct cm_lstm_step {
     int32_t cell_limit;            /* of the clipped step: the largest magnitude of a cell */
 };
 CM_MICROKERNEL void cm_isa_lstm_step_s8(const struct cm_lstm_step *step);
+/* With a limit for cells, which may have up to 28 fractional bits instead of 12. */
 CM_MICROKERNEL void cm_isa_lstm_step_clipped_s8(const struct cm_lstm_step *step);
 
 /* One step of a GRU. Gates of each unit: new from the input, reset, update, new from the state. */
@@ -79,14 +80,27 @@ static inline int32_t cm_gate_sigmoid(const struct cm_gate_entry *table, int32_t
     return (1 << 14) + (gate < 0 ? -distance : distance);
 }
 
+/* Of 15 fractional bits, of three times an argument. */
+static inline int32_t cm_tanh_of_steps(const struct cm_gate_entry *table, int32_t steps)
+{
+    int32_t magnitude = steps < 0 ? -steps : steps;
+    struct cm_gate_entry entry = table[magnitude >> 8];
+    int32_t result = entry.base + (((magnitude & 255) * entry.step + 128) >> 8);
+    return steps < 0 ? -result : result;
+}
+
 /* Of 15 fractional bits; the argument has `left` fewer fractional bits than a gate. */
 static inline int32_t cm_gate_tanh(const struct cm_gate_entry *table, int32_t gate, int32_t left)
 {
     int32_t magnitude = (gate < 0 ? -gate : gate) << left;
     int32_t steps = 3 * (magnitude < CM_FARTHEST_TANH ? magnitude : CM_FARTHEST_TANH);
-    struct cm_gate_entry entry = table[steps >> 8];
-    int32_t result = entry.base + (((steps & 255) * entry.step + 128) >> 8);
-    return gate < 0 ? -result : result;
+    return cm_tanh_of_steps(table, gate < 0 ? -steps : steps);
+}
+
+/* Of 15 fractional bits; the argument has `right` more fractional bits than a gate, one at least. */
+static inline int32_t cm_fine_tanh(const struct cm_gate_entry *table, int32_t x, int32_t right)
+{
+    return cm_tanh_of_steps(table, (3 * x + (1 << (right - 1))) >> right);
 }
 
 /* x * 2^-(bits + 1): CMSIS-NN halves with halves rounded up, then shifts by 1 to 29 bits with halves rounded

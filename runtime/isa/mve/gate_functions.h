@@ -56,6 +56,20 @@ static inline int16x8_t saturate(struct halves x)
     return vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), x.even), x.odd);
 }
 
+/* Tanh of numbers with `right` more fractional bits than a gate, one at least. */
+static inline int16x8_t fine_tangent(const struct cm_gate_entry *table, int16x8_t x, int32_t right)
+{
+    int32x4_t even = vrshlq_n_s32(vmulq_n_s32(vmovlbq_s16(x), 3), -right);
+    int32x4_t odd = vrshlq_n_s32(vmulq_n_s32(vmovltq_s16(x), 3), -right);
+    uint16x8_t steps = vreinterpretq_u16_s16(vmovnbq_s32(vdupq_n_s16(0), vabsq_s32(even)));
+    steps = vreinterpretq_u16_s16(vmovntq_s32(vreinterpretq_s16_u16(steps), vabsq_s32(odd)));
+    uint16x8_t place = vshlq_n_u16(vshrq_n_u16(steps, 8), 1);
+    uint16x8_t base = vldrhq_gather_shifted_offset_u16(&table->base, place);
+    uint16x8_t step = vldrhq_gather_shifted_offset_u16(&table->step, place);
+    uint16x8_t added = vrmulhq_u16(vshlq_n_u16(steps, 8), step);
+    return choose_sign(vreinterpretq_s16_u16(vaddq_u16(base, added)), x);
+}
+
 /* Halves away from zero. */
 static inline int32x4_t rounding_shift_right(int32x4_t x, int32_t bits)
 {

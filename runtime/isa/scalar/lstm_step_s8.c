@@ -15,7 +15,8 @@ static inline void lstm_step(const struct cm_lstm_step *step, int32_t is_clipped
         int32_t cell = is_clipped ? cm_clamp(kept + added, -step->cell_limit, step->cell_limit)
                                   : cm_clamp_s16(kept + added);
         cells[i] = (int16_t)cell;
-        int32_t shown = cm_gate_tanh(table, cell, CM_GATE_BITS - bits);
+        int32_t shown = is_clipped && bits > CM_GATE_BITS ? cm_fine_tanh(table, cell, bits - CM_GATE_BITS)
+                                                          : cm_gate_tanh(table, cell, CM_GATE_BITS - bits);
         out[i] = cm_narrow(&narrowing, cm_gate_sigmoid(table, gates[3 * units]) * shown);
     }
 }

@@ -83,23 +83,28 @@ def packed_table() -> Packed:
 
 def sigmoid(x: Int16Array) -> WideArray:
     """Sigmoid of x with 12 fractional bits: 1 to 32767, of 15 fractional bits."""
-    base, fraction, slope = _look_up(np.abs(x.astype(np.int64)), SIGMOID_BITS)
+    base, fraction, slope = _look_up(3 * np.abs(x.astype(np.int64)), SIGMOID_BITS)
     distance = ((base << SIGMOID_BITS) + fraction * slope + (1 << SIGMOID_BITS)) >> 10
     return (1 << 14) + np.where(x < 0, -distance, distance)
 
 
 def tanh(x: Int16Array, bits: int = GATE_BITS) -> WideArray:
-    """Tanh of x with 0 to 12 fractional bits: -32767 to 32767, of 15 fractional bits."""
-    magnitude = np.minimum(np.abs(x.astype(np.int64)) << (GATE_BITS - bits), FARTHEST_TANH)
-    base, fraction, slope = _look_up(magnitude, TANH_BITS)
+    """Tanh of x with any fractional bits: -32767 to 32767, of 15 fractional bits."""
+    if bits > GATE_BITS:
+        right = bits - GATE_BITS
+        steps = (3 * x.astype(np.int64) + (1 << (right - 1))) >> right
+    else:
+        left = x.astype(np.int64) << (GATE_BITS - bits)
+        steps = 3 * np.clip(left, -FARTHEST_TANH, FARTHEST_TANH)
+    base, fraction, slope = _look_up(np.abs(steps), TANH_BITS)
     result = base + ((fraction * slope + (1 << (TANH_BITS - 1))) >> TANH_BITS)
-    return np.where(x < 0, -result, result)
+    return np.where(steps < 0, -result, result)
 
 
-def _look_up(magnitude: WideArray, bits: int) -> tuple[WideArray, WideArray, WideArray]:
-    """Entry, distance from it, and step to the next one."""
-    entries = _array()[3 * magnitude >> bits]
-    return entries[..., 0], 3 * magnitude & ((1 << bits) - 1), entries[..., 1]
+def _look_up(steps: WideArray, bits: int) -> tuple[WideArray, WideArray, WideArray]:
+    """Entry, distance from it, and step to the next one, of three times an argument."""
+    entries = _array()[steps >> bits]
+    return entries[..., 0], steps & ((1 << bits) - 1), entries[..., 1]
 
 
 @dataclass(frozen=True, eq=False)

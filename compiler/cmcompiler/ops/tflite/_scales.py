@@ -103,8 +103,11 @@ class Scale:
         return self.zero_point + int(math.copysign(math.floor(abs(steps) + 0.5), steps))
 
 
-def read_scale(call: Call, name: str) -> Scale:
+def read_scale(call: Call, name: str, *, may_vanish: bool = False) -> Scale:
     """The one scale of an int8 or int16 tensor.
+
+    Args:
+        may_vanish: it may be 0, as converters write it for a tensor that is always 0.
 
     Raises:
         InvalidProgram: it has none, or one that is not positive.
@@ -115,7 +118,7 @@ def read_scale(call: Call, name: str) -> Scale:
     if len(stored.scales) != 1:
         call.unsupported(f"{name} has {len(stored.scales)} scales, not one")
     (scale,), (zero_point,) = stored.scales, stored.zero_points
-    if not scale > 0:
+    if not (scale > 0 or (may_vanish and scale == 0)):
         call.invalid(f"{name} has scale {scale:g}")
     is_short = call.element(name) == np.int16
     if zero_point != 0 if is_short else not -128 <= zero_point <= 127:

@@ -42,7 +42,7 @@ def read_sum(call: Call) -> None:
     if output.dtype in _INTEGERS:
         _emit_integers(call, BinaryFunction.SUB if is_difference else BinaryFunction.ADD)
         return
-    scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    scales, result = _read_scales(call)
     if output.dtype == np.int16:
         factors, final = _sum_scales(call, scales, result, SHORT_LEFT_SHIFT)
         if is_difference:
@@ -73,6 +73,8 @@ def _sum_scales(
 def _halves(call: Call, scales: list[Scale]) -> tuple[list[Rescale], float]:
     """The operands' scales in units of twice the larger one, and that unit."""
     largest = 2 * max(scale.scale for scale in scales)
+    if largest == 0:
+        call.invalid("both its operands have scale 0")
     return [rescale(call, scale.zero_point, scale.scale / largest) for scale in scales], largest
 
 
@@ -99,7 +101,7 @@ def read_mul(call: Call) -> None:
     if output.dtype in _INTEGERS:
         _emit_integers(call, BinaryFunction.MUL)
         return
-    scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    scales, result = _read_scales(call)
     factor = rescale(call, result.zero_point, scales[0].scale * scales[1].scale / result.scale)
     loops, tensors, (first, second) = align_pair(call, [lhs, rhs], output)
     limits = read_activation_range(call, result)
@@ -116,7 +118,7 @@ def read_mul(call: Call) -> None:
 @tflite_op("DIV")
 def read_quotient(call: Call) -> None:
     lhs, rhs, output = _read_bytes(call)
-    scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    scales, result = _read_scales(call)
     unit = scales[1].scale * result.scale
     factor = rescale(call, result.zero_point, scales[0].scale / unit if unit else math.inf)
     if factor.shift > LONGEST_LEFT_SHIFT:
@@ -131,7 +133,7 @@ def read_quotient(call: Call) -> None:
 @tflite_op("SQUARED_DIFFERENCE")
 def read_squared_difference(call: Call) -> None:
     lhs, rhs, output = _read_bytes(call)
-    scales, result = [read_scale(call, name) for name in ("lhs", "rhs")], read_scale(call, "out")
+    scales, result = _read_scales(call)
     factors, largest = _halves(call, scales)
     square = largest * largest / ((1 << 2 * SQUARED_LEFT_SHIFT) * result.scale)
     final = rescale(call, result.zero_point, square)
@@ -165,6 +167,12 @@ def _read(call: Call) -> tuple[Operand, Operand, Operand]:
     if output.dtype not in (np.int8, np.int16, *_INTEGERS):
         call.wrong_type(f"its operands are {output.dtype.name}, not int8 or int16")
     return lhs, rhs, output
+
+
+def _read_scales(call: Call) -> tuple[list[Scale], Scale]:
+    """Those of the operands, one of which may be 0, and of the output."""
+    scales = [read_scale(call, name, may_vanish=True) for name in ("lhs", "rhs")]
+    return scales, read_scale(call, "out")
 
 
 def _read_bytes(call: Call) -> tuple[Operand, Operand, Operand]:

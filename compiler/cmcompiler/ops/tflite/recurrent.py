@@ -11,7 +11,7 @@ from cmcompiler.decode.call import Call
 from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ops.lstm import MOST_CELL_BITS, Lstm
+from cmcompiler.ops.lstm import FINEST_CELL_BITS, MOST_CELL_BITS, Lstm
 from cmcompiler.ops.support.convolution import check_depth
 from cmcompiler.ops.support.gates import GATE_BITS, GateProduct, Narrowing
 from cmcompiler.ops.support.movement import move
@@ -58,14 +58,14 @@ def read_lstm(call: Call) -> None:
         call.unsupported(f"fused activation {call.integer('activation')}, not tanh")
     if call.boolean("diagonal") or call.number("projection_clip") != 0:
         call.unsupported("it has a diagonal or clipped projection")
-    source, hidden, result = (read_scale(call, name) for name in ("input", "hidden", "out"))
+    source, hidden = read_scale(call, "input"), read_scale(call, "hidden")
     units, features = call.constant("input_to_forget", rank=2).shape
     is_batch_first = not call.boolean("time_major")
     batch, steps = sequence.shape[:2] if is_batch_first else sequence.shape[1::-1]
     if sequence.shape[2] != features or output.shape != (*sequence.shape[:2], units):
         call.invalid(f"{list(sequence.shape)} to {list(output.shape)} with {units} units")
-    if hidden != result or 0 in (*sequence.shape, units):
-        call.unsupported("the output's scale is not that of the hidden state")
+    if 0 in (*sequence.shape, units):
+        call.unsupported(f"{list(sequence.shape)} with {units} units")
     inputs = _gates(call, "input_to", source, (units, features), [f"{g}_bias" for g in _GATES])
     hiddens = _gates(call, "hidden_to", hidden, (units, units), [])
     narrowing = Narrowing(*quantize_multiplier(2.0**-30 / hidden.scale), hidden.zero_point)
@@ -121,16 +121,16 @@ def _cell_bits(call: Call) -> int:
     """Fractional bits of the cell state, whose scale is a power of two."""
     scale = _cell_scale(call)
     mantissa, exponent = math.frexp(scale)
-    if mantissa != 0.5 or not 0 <= 1 - exponent <= MOST_CELL_BITS:
+    if mantissa != 0.5 or not 0 <= 1 - exponent <= FINEST_CELL_BITS:
         call.unsupported(f"the cell state has scale {scale:g}")
     return 1 - exponent
 
 
 def _cell_limit(call: Call) -> int | None:
-    """The largest magnitude of a cell; None without a limit."""
+    """The largest magnitude of a cell; None without a limit, which fine cells always have."""
     clip = call.number("cell_clip")
     if not clip > 0:
-        return None
+        return LARGEST_CELL if _cell_bits(call) > MOST_CELL_BITS else None
     return int(min(clip / _cell_scale(call), LARGEST_CELL))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cmcompiler.ir.op import RowAddress, TiledCall
-from cmcompiler.ir.rows import row_bytes
+from cmcompiler.ir.rows import image_rows, row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.abi import CONTROL_STREAM, MOST_MOVED_WORDS
 from cmcompiler.plan.plan import Argument, Ref
@@ -37,7 +37,7 @@ def _fits(stage: StreamStage) -> bool:
         max(stage.call.band, len(moves)) < BYTE
         and all(map(_fits_tiles, stage.call.tiled))
         and (not moves or words <= MOST_MOVED_WORDS)
-        and all(tensor.shape[1] < SHORT // 2 for tensor in tensors)
+        and all((image_rows(tensor) or 1) < SHORT // 2 for tensor in tensors)
         and all(
             max(move.factor, move.divisor) < RATIO
             and abs(move.shift) < SHORT // 2
