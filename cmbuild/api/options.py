@@ -33,7 +33,7 @@ class BuildOptions(TypedDict, total=False):
     weight_type: str | None
     method: str
     io: Literal["program", "int8", "uint8", "int16"] | None
-    feed: Literal["whole", "rows"] | None
+    feed: Literal["whole", "rows", "again"] | None
     no_streams: bool
     ram_budget: str | None
     weights_as: Literal["int8", "int16"] | None
@@ -88,7 +88,7 @@ class PackageOptions(TypedDict, total=False):
     isa: str | None
     method: str
     io: Literal["program", "int8", "uint8", "int16"] | None
-    feed: Literal["whole", "rows"] | None
+    feed: Literal["whole", "rows", "again"] | None
     no_streams: bool
     ram_budget: str | None
     weights_as: Literal["int8", "int16"] | None

@@ -384,8 +384,8 @@ def _options(request: BuildRequest | PackageRequest, isa: Isa, place: str) -> Pl
         place: the board or core, for messages.
     """
     planning, feed = request.planning, request.boundary.feed
-    if planning.no_streams and feed == "rows":
-        raise UsageError(message="--feed rows needs streams; omit --no-streams")
+    if planning.no_streams and feed in ("rows", "again"):
+        raise UsageError(message=f"--feed {feed} needs streams; omit --no-streams")
     if planning.wide and isa is not Isa.DSP:
         raise NeedsDsp(place=place, isa=isa.label)
     return PlanOptions(not planning.no_streams, feed, planning.budget, planning.wide)

@@ -21,7 +21,7 @@ from cmbuild.pipeline.weight_types import divided
 from cmbuild.toolchain.toolchains import CROSS
 from cmcompiler.importer.suffixes import PROGRAMS, TFLITE
 
-IO, FEEDS = ("program", "int8", "uint8", "int16"), ("whole", "rows")
+IO, FEEDS = ("program", "int8", "uint8", "int16"), ("whole", "rows", "again")
 SIMULATOR, HARDWARE, PROBE = "simulator", "hardware", "probe"
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
 CONSTANTS, EXECUTORS = ("binary", "c"), ("static", "executorch")
@@ -172,7 +172,8 @@ class Boundary:
     )
     feed: str | None = option(
         "rows: take inputs and hand out images row by row, so that RAM never holds them whole; by "
-        "default where that makes the arena smaller.",
+        "default where that makes the arena smaller; again: some columns more than once, for a "
+        "smaller --ram-budget.",
         choices=FEEDS,
     )
 
@@ -407,6 +408,11 @@ class PackageRequest:
     build_dir: Path = build_dir_option()
 
     def __post_init__(self) -> None:
+        if self.boundary.feed == "again":
+            raise UsageError(
+                message="--feed again is not for packages, whose applications push each row once",
+                hint="--feed rows",
+            )
         if self.form == MLPERF and self.boundary.feed == "rows":
             raise UsageError(
                 message=f"--feed rows is not for --as {MLPERF}, whose runner loads whole inputs",

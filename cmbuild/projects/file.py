@@ -98,7 +98,7 @@ class ModelFile(Table):
     data: Text | None = Field(None, description="Labelled .npz that accuracy is measured on.")
     seed: int = Field(0, ge=0, description="For random weights, training and inputs.")
     io: Literal["program", "int8", "uint8", "int16"] | None = Field(None, description="As --io.")
-    feed: Literal["whole", "rows"] | None = Field(None, description="As --feed.")
+    feed: Literal["whole", "rows", "again"] | None = Field(None, description="As --feed.")
     budget: dict[str, BudgetFile] = Field(default_factory=dict, description="By board.")
 
 

@@ -189,7 +189,7 @@ static uint32_t run_step(struct run *run, const struct cm_step *step, uint8_t *b
         if (wait.stage == 0)
             return left_out;
         const struct cm_call row = {NULL, (int32_t)wait.row, (int32_t)wait.row + 1};
-        uint32_t offset = wait.row * wait.bytes;
+        uint32_t offset = wait.offset;
         open_all(run, step + wait.stage, false);
         open_rows(run, step + wait.stage, &row);
         if (wait.into != NULL)

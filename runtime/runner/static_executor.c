@@ -89,11 +89,11 @@ void cm_executor_feed(struct cm_outside hooks, void *user)
 static bool exchange(const struct cm_wait *wait)
 {
     const struct cm_outside *hooks = &outside.hooks;
-    uint32_t offset = wait->row * wait->bytes;
     if (wait->into != NULL)
         return hooks->bring != NULL &&
-               hooks->bring(outside.user, wait->port, offset, wait->into, wait->bytes);
-    return hooks->take != NULL && hooks->take(outside.user, wait->port, offset, wait->from, wait->bytes);
+               hooks->bring(outside.user, wait->port, wait->offset, wait->into, wait->bytes);
+    return hooks->take != NULL &&
+           hooks->take(outside.user, wait->port, wait->offset, wait->from, wait->bytes);
 }
 
 /* A run under a stopwatch. */

@@ -125,8 +125,13 @@ static void wait_for(const struct cm_context *context, const struct cm_feed *fee
     wait->port = feed->port;
     wait->row = row;
     wait->bytes = feed->row_bytes;
-    wait->into = feed->control == CM_FEED ? place : NULL;
-    wait->from = feed->control == CM_FEED ? NULL : place;
+    wait->offset = row * feed->row_bytes;
+    if (feed->control == CM_FEED_AGAIN) {
+        const struct cm_feed_again *again = (const void *)feed;
+        wait->offset = row * again->stride + again->first;
+    }
+    wait->into = feed->control == CM_DRAIN ? NULL : place;
+    wait->from = feed->control == CM_DRAIN ? place : NULL;
 }
 
 static void run_stream(const struct cm_context *context, const struct cm_row_stream *stream,

@@ -84,7 +84,7 @@ bool cm_vectors_exchange(const struct cm_vectors *vectors, const struct cm_wait 
 {
     const struct cm_stream *streams = wait->into != NULL ? vectors->inputs : vectors->outputs;
     const struct cm_stream *stream = &streams[wait->port];
-    const uint8_t *row = sample_of(stream, sample) + wait->row * wait->bytes;
+    const uint8_t *row = sample_of(stream, sample) + wait->offset;
     if (wait->into == NULL)
         return cm_vectors_match(stream->rule, wait->from, row, wait->bytes);
     memcpy(wait->into, row, wait->bytes);

@@ -17,25 +17,36 @@ class Feed(Op):
     Attributes:
         port: which input of the graph.
         shape: physical shape of the image.
+        columns: of each row of the input that it takes; None for all.
+        width: columns of the input's rows, if it takes some.
     """
 
     label = FEED
 
     port: int
     shape: tuple[int, ...]
+    columns: range | None = None
+    width: int = 0
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        return (inputs[0].reshape(self.shape),)
+        if self.columns is None:
+            return (inputs[0].reshape(self.shape),)
+        count, height, _, channels = self.shape
+        image = inputs[0].reshape(count, height, self.width, channels)
+        return (image[:, :, self.columns.start : self.columns.stop],)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         """The fields of struct cm_feed in cmrt/program.h after its first."""
-        arguments: Words = [
+        words: Words = [
             ("input", self.port),
             ("rows", Address(outputs[0])),
             ("row_bytes", row_bytes(outputs[0])),
             ("ring", RingRows(outputs[0])),
         ]
-        return [KernelCall(FEED, arguments, rows=(0, outputs[0].shape[1]))]
+        if self.columns is not None:
+            pixel = row_bytes(outputs[0]) // len(self.columns)
+            words += [("stride", self.width * pixel), ("first", self.columns.start * pixel)]
+        return [KernelCall(FEED, words, rows=(0, outputs[0].shape[1]))]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

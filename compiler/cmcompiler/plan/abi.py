@@ -7,7 +7,7 @@ BRANCH = "branch"
 STREAM = "stream"
 """Replace the kernel's name in steps that steer those that follow."""
 
-CONTROL_BRANCH, CONTROL_STREAM, CONTROL_FEED, CONTROL_DRAIN, CONTROL_TILES = range(5)
+CONTROL_BRANCH, CONTROL_STREAM, CONTROL_FEED, CONTROL_DRAIN, CONTROL_TILES, CONTROL_AGAIN = range(6)
 """enum cm_control of cmrt/program.h."""
 
 MOST_MOVED_WORDS = 48

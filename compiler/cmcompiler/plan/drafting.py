@@ -18,6 +18,8 @@ from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.gathering import gathered
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.strip_ways import StripWays
+from cmcompiler.plan.strips import is_striped
 from cmcompiler.plan.timeline import peak, timeline
 from cmcompiler.plan.way import Way
 
@@ -31,6 +33,9 @@ there the room for streams is a share of more work than is done.
 
 PRICED = (0.98, 1.02, 1.045, 1.07, 1.095)
 """Arenas that are compared with the smallest one there."""
+
+BY_ROWS = ("rows", "again")
+"""Ways to feed that leave no input whole."""
 
 _NAMED = 2
 """Tensors that an error names."""
@@ -94,6 +99,8 @@ class Drafting:
 
     def cost(self, draft: Draft) -> float:
         """Instructions of one of these drafts more than those of the graph on whole tensors."""
+        if is_striped(draft.graph):
+            return draft.surcharge + draft.effort - self._whole.whole.effort
         if self._gathered is None or not draft.graph.before.is_gathered:
             return draft.surcharge
         return draft.surcharge + self._gathered._whole.whole.effort - self._whole.whole.effort
@@ -115,7 +122,7 @@ class Drafting:
         best: Draft | None = None
         failure: Unsupported | None = None
         for way in self._ways:
-            if best is not None and options.feed == "rows":
+            if best is not None and options.feed in BY_ROWS:
                 break
             if best is not None and _is_hopeless(way.graph, best, options):
                 continue
@@ -136,9 +143,28 @@ class Drafting:
         if budget is not None:
             for way in self._ways:
                 best = _with_runs(way, best, options)
+            if options.feed == "again":
+                best = self._in_strips(best, budget - SLACK)
         elif self._graph.pruning is not None and best.streams and isfinite(room):
             best = self._worth_its_price(best)
         return best
+
+    def _in_strips(self, best: Draft, limit: int) -> Draft:
+        """The best draft, or one whose first operators compute strips."""
+        fits = best.size <= limit
+        if fits and self.cost(best) <= SLOWER * best.effort:
+            return best
+        for way in self._strips.within(limit):
+            for draft in (way.fastest(limit), *way.with_runs(limit)):
+                if draft.size <= limit and (not fits or self.cost(draft) < self.cost(best)):
+                    best, fits = draft, True
+                elif not fits and draft.size < best.size:
+                    best = draft
+        return best
+
+    @cached_property
+    def _strips(self) -> StripWays:
+        return StripWays(self._ways[0].graph, self._isa)
 
     def _worth_its_price(self, smallest: Draft) -> Draft:
         """The smallest draft, or one of about its size that is worth more."""
@@ -168,13 +194,13 @@ def _by_rows(graph: Graph, options: PlanOptions) -> Iterator[Graph]:
         try:
             fed = feed_rows(graph)
         except Unsupported:
-            if options.feed == "rows" and drained is graph:
+            if options.feed in BY_ROWS and drained is graph:
                 raise
         if drained is not graph:
             yield drained if fed is None else feed_rows(drained)
         if fed is not None:
             yield fed
-    if options.feed != "rows":
+    if options.feed not in BY_ROWS:
         yield graph
 
 

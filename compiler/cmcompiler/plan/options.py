@@ -15,7 +15,8 @@ class PlanOptions:
     Attributes:
         streams: whether ops may run in turns, a few rows each, where that saves memory; those that
             take the rows of fed inputs always do.
-        feed: `whole` or `rows`, how inputs come and outputs go; None for the better of both.
+        feed: `whole` or `rows`, how inputs come and outputs go; None for the better of both;
+            `again` for rows of which some columns come more than once.
         budget: bytes of arena, for the fastest plan that fits; None for the smallest arena.
         wide: convolutions and linear layers have weights of int16 on cores with the DSP extension.
         surcharge: of the instructions, roughly, that the latter may add.

@@ -315,7 +315,8 @@ class Plan:
         """
         is_input = any(port is other for other in self.inputs)
         kernel, ports = (FEED, self.inputs) if is_input else (DRAIN, self.outputs)
-        (step,) = (s for s in self.steps if s.kernel == kernel and ports[s.port] is port)
+        # Of columns that are taken again, each step takes some of as many rows.
+        step = next(s for s in self.steps if s.kernel == kernel and ports[s.port] is port)
         first, end = step.rows
         return end - first
 

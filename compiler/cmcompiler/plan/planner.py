@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -26,7 +26,17 @@ from cmcompiler.ir.op import (
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.plan.abi import BRANCH, CONTROL_BRANCH, CONTROL_DRAIN, CONTROL_FEED, SLACK, STREAM
+from cmcompiler.ops.feed import Feed
+from cmcompiler.ops.strip import JoinedStrips, Strip
+from cmcompiler.plan.abi import (
+    BRANCH,
+    CONTROL_AGAIN,
+    CONTROL_BRANCH,
+    CONTROL_DRAIN,
+    CONTROL_FEED,
+    SLACK,
+    STREAM,
+)
 from cmcompiler.plan.borrowing import borrow
 from cmcompiler.plan.constants import ConstantPool
 from cmcompiler.plan.draft import Draft
@@ -37,6 +47,7 @@ from cmcompiler.plan.resolver import Resolver
 from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.runs.tile_calls import TileCalls
 from cmcompiler.plan.schedule import BranchStart, StreamStart
+from cmcompiler.plan.storage import Storage
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, encode
 from cmcompiler.plan.streams.group import StreamStage
 from cmcompiler.plan.streams.stream import Stream
@@ -65,7 +76,7 @@ def plan_of(draft: Draft) -> Plan:
     drained = {port.tensor for port in graph.outputs if port.fed}
     exact = exact_tensors(graph, lambda op: op.exact)
     arithmetic = arithmetics(graph)
-    stages = draft.stages
+    stages, joined = draft.stages, _joined(graph)
     before = graph.before
     steps = []
     for index, entry in enumerate(grown.entries):
@@ -76,6 +87,7 @@ def plan_of(draft: Draft) -> Plan:
         if isinstance(entry.action, StreamStart):
             steps.append(_stream_step(entry.node, entry.action, resolver))
             continue
+        is_strip = isinstance(node.op, Strip)
         call, is_last = entry.action, index == schedule.spans[entry.node][-1]
         tiled, made = draft.tiled.get(index), node
         tiles: tuple[TileCalls, ...] = ()
@@ -87,6 +99,8 @@ def plan_of(draft: Draft) -> Plan:
         counts = is_last if tiled is None else tiled.part is not None
         if call.kernel in OUTSIDE:
             control = CONTROL_FEED if call.kernel == FEED else CONTROL_DRAIN
+            if isinstance(node.op, Feed) and node.op.columns is not None:
+                control = CONTROL_AGAIN
             call = replace(call, arguments=[("control", control), *call.arguments])
         arguments = resolver.arguments(call)
         steps.append(
@@ -104,14 +118,20 @@ def plan_of(draft: Draft) -> Plan:
                 elements=sum(prod(t.shape) for t in made.outputs) if counts else 0,
                 scratch=_scratch_spans(call, arguments),
                 writes=tuple(
-                    t for t in node.outputs if is_last and t not in rings and t not in drained
+                    t
+                    for t in (joined.get(entry.node, ()) if is_strip else node.outputs)
+                    if is_last and t not in rings and t not in drained
                 ),
                 exact=all(tensor in exact for tensor in node.outputs),
                 arithmetic=arithmetic[entry.node],
                 form=call.form,
                 family=call.family,
                 tiles=tiles,
-                fences=_fences(_touched(stages.get(index), tiled), resolver, draft.scope(index)),
+                fences=_fences(
+                    _touched(stages.get(index), tiled, draft.storage, is_strip),
+                    resolver,
+                    draft.scope(index),
+                ),
                 channels=before.channels(made.outputs[0]),
                 live_channels=channel_count(made.outputs[0]),
             )
@@ -136,6 +156,13 @@ def plan_of(draft: Draft) -> Plan:
         exact_outputs=tuple(port.tensor in exact for port in graph.outputs),
         states=states,
     )
+
+
+def _joined(graph: Graph) -> dict[int, Sequence[Tensor]]:
+    """The image that is there after the last of its strips, by the index of that node."""
+    makers = {tensor: i for i, node in enumerate(graph.nodes) for tensor in node.outputs}
+    joins = (node for node in graph.nodes if isinstance(node.op, JoinedStrips))
+    return {max(makers[strip] for strip in node.inputs): node.outputs for node in joins}
 
 
 def _branch_step(node: int, branch: BranchStart, resolver: Resolver) -> PlanStep:
@@ -174,7 +201,10 @@ def _stream_step(node: int, start: StreamStart, resolver: Resolver) -> PlanStep:
 
 
 def _touched(
-    entry: tuple[Stream, StreamStage] | None, tiled: TiledCall | None
+    entry: tuple[Stream, StreamStage] | None,
+    tiled: TiledCall | None,
+    storage: Mapping[Tensor, Storage],
+    is_strip: bool,
 ) -> Sequence[tuple[Tensor | TileRows, Reach]]:
     """What a stage, or a call of a run, reads row by row, and the rows that it writes."""
     if tiled is not None:
@@ -183,9 +213,11 @@ def _touched(
         return ()
     _, stage = entry
     call = stage.call
+    # Of a strip, the rows of the image that it is a part of.
+    written = storage[stage.output].owner if is_strip else stage.output
     touched: list[tuple[Tensor | TileRows, Reach]] = list(call.reads.items())
     if call.call.kernel != DRAIN and not call.accumulates:
-        touched.append((stage.output, Reach(call.step, call.first, call.first)))
+        touched.append((written, Reach(call.step, call.first, call.first)))
     return touched
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from math import prod
 
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.movement.store import Store
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.branch import Merge, Move
+from cmcompiler.ops.strip import JoinedStrips
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,10 @@ class _Finder:
                 self._within[node.outputs[0]] = Storage(viewed.owner, offset)
             elif isinstance(node.op, Merge):
                 self._within.update(dict.fromkeys(node.inputs[1:], Storage(node.outputs[0])))
+            elif isinstance(node.op, JoinedStrips):
+                pixel = node.outputs[0].nbytes // prod(node.outputs[0].shape[:3])
+                for tensor, column in zip(node.inputs, node.op.columns, strict=True):
+                    self._within[tensor] = Storage(node.outputs[0], column * pixel)
             elif isinstance(node.op, Store):
                 self._within[node.outputs[0]] = self.find(node.inputs[0])
                 self._stores[self.find(node.inputs[0]).owner] += 1

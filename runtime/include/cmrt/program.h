@@ -46,7 +46,7 @@ struct cm_step {
     cm_kernel *run;
     struct cm_call call;
 };
-enum cm_control { CM_BRANCH, CM_STREAM, CM_FEED, CM_DRAIN, CM_TILES };
+enum cm_control { CM_BRANCH, CM_STREAM, CM_FEED, CM_DRAIN, CM_TILES, CM_FEED_AGAIN };
 
 /* Skips the next `count` steps unless the bool at `condition` is as expected. */
 struct cm_branch {
@@ -110,6 +110,12 @@ struct cm_feed {
     uint32_t row_bytes, ring;
 };
 
+/* A feed of some columns of each row: the input is read more than once. */
+struct cm_feed_again {
+    struct cm_feed feed;
+    uint32_t stride, first; /* bytes of a row of the input, and those before the columns */
+};
+
 /* A word of arguments that depends on the tile: the first tile's is in the step's own. */
 struct cm_patch {
     uint32_t word; /* its index */
@@ -148,6 +154,7 @@ struct cm_wait {
     uint32_t port;  /* of inputs or outputs */
     uint32_t row;   /* they come and go in order */
     uint32_t bytes;
+    uint32_t offset;  /* of these in the input or output */
     uint32_t more;    /* rows of the same input that are wanted right after it */
     void *into;       /* where an input's row goes, or NULL */
     const void *from; /* where an output's row is, or NULL */

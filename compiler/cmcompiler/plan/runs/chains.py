@@ -14,6 +14,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
+from cmcompiler.ops.strip import JoinedStrips
 from cmcompiler.ops.support.pooling import Pool2d
 from cmcompiler.plan.runs.run import TiledRun
 from cmcompiler.plan.runs.slices import SlicedRun
@@ -103,9 +104,13 @@ def tails(graph: Graph) -> Iterator[Tail]:
 
 
 def chains(graph: Graph) -> Iterator[Chain]:
-    """All that can be a run; some overlap."""
+    """All that can be a run; some overlap. Operators of strips are none: these are narrow."""
     readers = _readers(graph)
+    joins = (i for i, node in enumerate(graph.nodes) if isinstance(node.op, JoinedStrips))
+    after = max(joins, default=-1)
     for start, first in enumerate(graph.nodes):
+        if start <= after:
+            continue
         parts = [first] if _may_be_part(first, begins=True) else []
         for node in graph.nodes[start + 1 : start + MOST_PARTS]:
             if not parts or not _may_be_part(node) or readers[parts[-1].outputs[0]] > 1:

@@ -161,9 +161,20 @@ class Grouping:
             owners[place.owner] = owners.get(place.owner, 0) + 1
         return {t for t in self._memory.lifetimes if owners.get(t) == 1}
 
+    def _written(self, tensors: Sequence[Tensor], start: int) -> int:
+        """Bytes of memory that nodes from one on are the first to write; a part is as its whole."""
+        size, owners = 0, set()
+        for tensor in tensors:
+            owner = self._storage[tensor].owner
+            if owner.nbytes == tensor.nbytes:
+                size += aligned(tensor.nbytes)
+            elif self._memory.lifetimes[owner].first >= start:
+                owners.add(owner)
+        return size + sum(aligned(owner.nbytes) for owner in owners)
+
     def _find_bound(self, start: int, end: int) -> int:
         inner, whole = self._inner(start, end)
-        size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole)
+        size = self._passing[start] + self._written(whole, start)
         size += sum(self._least_rings.get(tensor, 0) for tensor in inner)
         pair = self._pair(start, end, whole)
         return size - (min(aligned(t.nbytes) for t in pair) if pair else 0)
@@ -263,7 +274,7 @@ class Grouping:
             saved = takeover.saved
             if saved <= 0:
                 takeover, saved = None, 0
-        size = self._passing[start] + sum(aligned(tensor.nbytes) for tensor in whole) - saved
+        size = self._passing[start] + self._written(whole, start) - saved
         size += sum(aligned(count * row_bytes(ring)) for ring, count in rows.rings.items())
         size += aligned(PROGRESS_BYTES * group.step_count)
         scratch = [self._scratch_of(stage.call) for stage in group.stages]
