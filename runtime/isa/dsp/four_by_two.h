@@ -189,22 +189,17 @@ struct strip {
           CM_ASM_END)
 
 /* Four depths of two rows as words of both: SEL takes bytes 0 and 2 from its first operand. */
-#define PAIR(row, SUM, SUM_OTHER, even, odd) \
+#define PAIR_EVEN(row, AFTER_LOADS) \
     "ldr r11, [" row ", r2]\n" \
     "ldr r10, [" row "], #4\n" \
+    AFTER_LOADS \
     "lsl r12, r11, #8\n" \
     "eor r10, #0x80808080\n" \
-    SUM \
-    "sel r12, r10, r12\n" \
-    "lsr r10, r10, #8\n" \
-    "str r12, " even "\n" \
-    "sel r10, r10, r11\n" \
-    SUM_OTHER \
-    "str r10, " odd "\n"
+    "sel r12, r10, r12\n"
 
-/* Pairs four rows. SUM and SUM_OTHER add r10 and r11, which are bytes of two rows, plus 128 and as they are, to a sum
-   in r5 to r8; ADD_TO_STARTS adds what follows from these to the last argument. */
-#define PAIR_FUNCTION(name, SUM, SUM_OTHER, ADD_TO_STARTS) \
+/* Pairs four rows. SUM and SUM_OTHER add r10, and lr, which OTHER makes of r11, to a sum in r5 to r8: r10 and r11 are
+   bytes of two rows, plus 128 and as they are. ADD_TO_STARTS adds what follows from the sums to the last argument. */
+#define PAIR_FUNCTION(name, SUM, OTHER, SUM_OTHER, ADD_TO_STARTS) \
     __asm(".global " #name "\n" \
           CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
@@ -218,9 +213,22 @@ struct strip {
           "uadd8 r12, r12, r12\n" /* bytes that carry are those that SEL takes */ \
           ".p2align 2\n" \
           "1:\n" \
-          PAIR("r1", SUM("r5"), SUM_OTHER("r6"), "[r0], #4", "[r0, #4]") \
-          PAIR("r4", SUM("r7"), SUM_OTHER("r8"), "[r0], #12", "[r0, #-4]") \
-          "subs r3, #1\n" \
+          PAIR_EVEN("r1", "") \
+          SUM("r5") \
+          "lsr r10, r10, #8\n" \
+          "str r12, [r0], #4\n" \
+          "sel r10, r10, r11\n" \
+          OTHER \
+          "str r10, [r0, #4]\n" \
+          PAIR_EVEN("r4", "subs r3, #1\n") \
+          SUM("r7") \
+          "lsr r10, r10, #8\n" \
+          SUM_OTHER("r6") \
+          "sel r10, r10, r11\n" \
+          "str r12, [r0], #12\n" \
+          "str r10, [r0, #-4]\n" \
+          OTHER \
+          SUM_OTHER("r8") \
           "bne 1b\n" \
           ADD_TO_STARTS \
           "pop {r4-r11, pc}\n" \

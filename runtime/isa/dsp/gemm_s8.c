@@ -119,9 +119,8 @@
     PRELOAD_THREE
 
 /* Sums of rows, of their numbers plus 128. */
-#define SUM(sum) \
-    "eor lr, r11, #0x80808080\n" \
-    "usada8 " sum ", r10, r9, " sum "\n"
+#define SUM(sum) "usada8 " sum ", r10, r9, " sum "\n"
+#define OTHER "eor lr, r11, #0x80808080\n"
 #define SUM_OTHER(sum) "usada8 " sum ", lr, r9, " sum "\n"
 
 /* Minus COLUMN_TERM times the sums, for pairs of rows and for their second rows. */
@@ -141,7 +140,7 @@
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-PAIR_FUNCTION(cm_dsp_pair_four, SUM, SUM_OTHER, ADD_TO_STARTS);
+PAIR_FUNCTION(cm_dsp_pair_four, SUM, OTHER, SUM_OTHER, ADD_TO_STARTS);
 STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_FOUR));
 STRIP_FUNCTION(cm_dsp_multiply_three, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(PART_THREE));
 /* clang-format on */

@@ -105,7 +105,7 @@
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 #define NO_SUM(sum) ""
-PAIR_FUNCTION(cm_dsp_pair_four_w16, NO_SUM, NO_SUM, "");
+PAIR_FUNCTION(cm_dsp_pair_four_w16, NO_SUM, "", NO_SUM, "");
 STRIP_FUNCTION(cm_dsp_multiply_four_w16, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(""));
 STRIP_FUNCTION(cm_dsp_multiply_three_w16, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(""));
 /* clang-format on */
