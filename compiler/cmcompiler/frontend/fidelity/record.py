@@ -56,7 +56,7 @@ class LayerResolution:
     Attributes:
         node: its name in the exported graph.
         snr_db: of its result with nothing but its operands, weights and result rounded.
-        span: of the widest range in the way, from the least to the largest number.
+        span: of the range in the way with the widest steps, from the least to the largest number.
         steps: in that range.
         is_operand: the range is that of an operand, not of the result.
     """

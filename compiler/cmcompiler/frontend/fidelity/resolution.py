@@ -98,11 +98,13 @@ class ResolutionRun(RoundedWeights):
             snr = 10 * math.log10(signal / noise)
             name = marked(node)
             if name is not None:
-                span, steps, is_operand = self._widest(node)
+                span, steps, is_operand = self._coarsest(node)
                 yield LayerResolution(name, snr, span, steps, is_operand)
 
-    def _widest(self, node: Node) -> tuple[float, int, bool]:
-        """The widest range among a layer's activations: span, steps, whether it is an operand's."""
+    def _coarsest(self, node: Node) -> tuple[float, int, bool]:
+        """The range with the widest steps among a layer's activations: span, steps, whether it is
+        an operand's. A state of 16 bits may span more than a result of 8 that is far coarser.
+        """
         ranges = [(user, False) for user in node.users]
         ranges += [(operand, True) for operand in _operands(node)]
         spans = [
@@ -110,13 +112,17 @@ class ResolutionRun(RoundedWeights):
             for each, is_operand in ranges
             if each.op == "call_module"
         ]
-        return max(spans, default=(0.0, 0, False))
+        return max(spans, key=_step, default=(0.0, 0, False))
 
     def _span(self, node: Node) -> tuple[float, int]:
         observer: Any = self.fetch_attr(str(node.target))
         scale, _ = observer.calculate_qparams()
         steps = observer.quant_max - observer.quant_min
         return float(scale) * steps, steps
+
+
+def _step(span: tuple[float, int, bool]) -> tuple[float, bool]:
+    return span[0] / span[1], span[2]
 
 
 def _operands(node: Node) -> Iterator[Node]:

@@ -8,6 +8,7 @@ from torch import nn
 from cmcompiler.frontend.fidelity.record import LayerResolution
 from cmcompiler.frontend.fidelity.resolution import ResolutionRun
 from cmcompiler.frontend.preparation import prepare
+from cmcompiler.frontend.quiet import quiet
 
 
 class Gates(nn.Module):
@@ -84,3 +85,25 @@ def test_the_one_of_a_sharp_softmax_is_no_sentinel() -> None:
     with torch.no_grad():
         resolution.run_on(samples[0])
     assert all(each.snr_db > 25 for each in resolution.layers())
+
+
+def test_the_cause_has_the_widest_steps_and_not_the_widest_range() -> None:
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cells = nn.GRU(4, 4, batch_first=True)
+
+        def forward(self, x: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+            outputs, _ = self.cells(x, state)
+            return outputs
+
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 4, 4), torch.randn(1, 1, 4).clamp(-1, 1)) for _ in range(4)]
+    with quiet():
+        prepared = prepare(Recurrent(), samples[0], samples, refinement=False)
+    resolution = ResolutionRun(prepared.graph)
+    with torch.no_grad():
+        for sample in samples:
+            resolution.run_on(sample)
+    (layer,) = (each for each in resolution.layers() if "gru" in each.node)
+    assert layer.steps == 255
