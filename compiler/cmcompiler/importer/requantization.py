@@ -73,7 +73,7 @@ def requantize_in_integers(graph: Graph) -> Graph:
 
 
 def _function(node: Node, floats: Mapping[Tensor, _Floats]) -> _Floats | None:
-    """What a function makes of one source's floats and constants; None if it reads others."""
+    """Values of a function of one source's floats and constants; None if it reads others."""
     known = [floats[tensor] for tensor in node.inputs if tensor in floats]
     if len({each.source for each in known}) != 1:
         return None

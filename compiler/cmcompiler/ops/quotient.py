@@ -21,10 +21,10 @@ from cmcompiler.ops.support.requantize import doubling_high_multiply, rounding_s
 QUOTIENT = Microkernel("quotient_s8")
 
 MOST_STEPS = 255
-"""Of an int8 number, from its zero point."""
+"""Steps from an int8's zero point."""
 
 LONGEST_LEFT_SHIFT = 23
-"""Of the output's factor: dividends have as many bits of headroom."""
+"""The largest shift of the output's factor: dividends have as many bits of headroom."""
 
 
 @dataclass(frozen=True)

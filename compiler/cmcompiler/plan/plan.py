@@ -315,7 +315,7 @@ class Plan:
         """
         is_input = any(port is other for other in self.inputs)
         kernel, ports = (FEED, self.inputs) if is_input else (DRAIN, self.outputs)
-        # Of columns that are taken again, each step takes some of as many rows.
+        # Each step takes some columns of as many rows where they are taken again.
         step = next(s for s in self.steps if s.kernel == kernel and ports[s.port] is port)
         first, end = step.rows
         return end - first

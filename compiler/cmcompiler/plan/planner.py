@@ -213,7 +213,7 @@ def _touched(
         return ()
     _, stage = entry
     call = stage.call
-    # Of a strip, the rows of the image that it is a part of.
+    # A strip has the rows of the image that it is a part of.
     written = storage[stage.output].owner if is_strip else stage.output
     touched: list[tuple[Tensor | TileRows, Reach]] = list(call.reads.items())
     if call.call.kernel != DRAIN and not call.accumulates:

@@ -24,6 +24,8 @@ struct joined_product {
 };
 _Static_assert(offsetof(struct joined_product, advance) == 112, "used in assembly");
 
+void cm_mve_start_groups(struct joined_product *joined, const struct joined_groups *groups);
+
 __attribute__((used)) void cm_mve_start_groups(struct joined_product *joined,
                                                const struct joined_groups *groups)
 {

@@ -44,7 +44,7 @@ BOUNDS = {
     "RELU6": (0.0, 6.0),
     "RELU_0_TO_1": (0.0, 1.0),
 }
-"""What operators that clamp, and fused activations, clamp to."""
+"""Ends of operators that clamp, and of fused activations."""
 
 
 FLOAT_READERS: dict[str, Reader] = {}

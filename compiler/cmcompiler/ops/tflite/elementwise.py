@@ -170,7 +170,7 @@ def _read(call: Call) -> tuple[Operand, Operand, Operand]:
 
 
 def _read_scales(call: Call) -> tuple[list[Scale], Scale]:
-    """Those of the operands, one of which may be 0, and of the output."""
+    """Scales of the operands, one of which may be 0, and of the output."""
     scales = [read_scale(call, name, may_vanish=True) for name in ("lhs", "rhs")]
     return scales, read_scale(call, "out")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -199,12 +200,12 @@ def read_batch(call: Call) -> None:
         call.invalid(f"margins of shape {list(spans.shape)}")
     pieces = []
     space, batches = (output, source) if to_space else (source, output)
-    cells = int(np.prod(block))
+    cells = prod(block)
+    if batches.shape[0] != cells * space.shape[0]:
+        call.invalid(f"{batches.shape[0]} batches of {cells} cells")
     for cell, places in enumerate(product(*(range(size) for size in block))):
         part = Strided.of(batches).slice(0, cell * space.shape[0], space.shape[0])
         window = Strided.of(space)
-        if batches.shape[0] != cells * space.shape[0]:
-            call.invalid(f"{batches.shape[0]} batches of {cells} cells")
         for axis, place in enumerate(places, 1):
             size, length = block[axis - 1], space.shape[axis]
             before, after = (int(x) for x in spans[axis - 1])
