@@ -329,15 +329,6 @@ def complex_input() -> Made:
     return nn.Identity(), torch.ones(1, 8, dtype=torch.complex64)
 
 
-def shifted_by_input() -> Made:
-    return _made(lambda x: x.long() >> x.abs().long())
-
-
-def product_of_scattered() -> Made:
-    places = torch.zeros(1, 8, dtype=torch.long)
-    return _made(lambda x: torch.ones(1, 3).scatter_reduce(1, places, x, "prod"))
-
-
 def reflected_samples() -> Made:
     return _made(
         lambda x: F.grid_sample(
