@@ -42,7 +42,7 @@ def _check(request: BuildRequest, toolchain: str) -> None:
     unsupported = {
         f"--io {request.boundary.io}": request.boundary.io != IO[0],
         "--intermediates": request.source.intermediates is not None,
-        f"--feed {request.boundary.feed}": request.boundary.feed in ("rows", "again"),
+        f"--feed {request.boundary.feed}": request.boundary.by_rows,
         "--ram-budget": request.planning.ram_budget is not None,
         "--weights-as int16": request.planning.wide,
         f"--toolchain {toolchain}": not TOOLCHAINS[toolchain].builds_executorch,

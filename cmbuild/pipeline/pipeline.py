@@ -383,12 +383,12 @@ def _options(request: BuildRequest | PackageRequest, isa: Isa, place: str) -> Pl
     Args:
         place: the board or core, for messages.
     """
-    planning, feed = request.planning, request.boundary.feed
-    if planning.no_streams and feed in ("rows", "again"):
-        raise UsageError(message=f"--feed {feed} needs streams; omit --no-streams")
+    planning, boundary = request.planning, request.boundary
+    if planning.no_streams and boundary.by_rows:
+        raise UsageError(message=f"--feed {boundary.feed} needs streams; omit --no-streams")
     if planning.wide and isa is not Isa.DSP:
         raise NeedsDsp(place=place, isa=isa.label)
-    return PlanOptions(not planning.no_streams, feed, planning.budget, planning.wide)
+    return PlanOptions(not planning.no_streams, boundary.feed, planning.budget, planning.wide)
 
 
 def _isa(board: Board, name: str | None) -> Isa:

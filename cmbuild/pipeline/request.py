@@ -177,6 +177,11 @@ class Boundary:
         choices=FEEDS,
     )
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether rows are asked for."""
+        return self.feed not in (None, FEEDS[0])
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Planning:

@@ -17,6 +17,7 @@ from cmcompiler.ops.support.elementwise import Pair, PairArguments
 from cmcompiler.ops.support.exponential import reciprocal_of_one_plus
 from cmcompiler.ops.support.parameters import INT8, Rescale
 from cmcompiler.ops.support.requantize import doubling_high_multiply, rounding_shift_right
+from cmcompiler.ops.support.square_root import bit_lengths
 
 QUOTIENT = Microkernel("quotient_s8")
 
@@ -69,10 +70,10 @@ class Quotient(Pair):
         dividend, divisor = dividend - self.dividend, divisor - self.divisor
         dividend = np.where(divisor < 0, -dividend, dividend)
         steps = np.abs(divisor)
-        headroom = 31 - _bits(np.where(dividend < 0, ~dividend, dividend))
+        headroom = 31 - bit_lengths(np.where(dividend < 0, ~dividend, dividend))
         product = doubling_high_multiply(dividend << headroom, reciprocals()[steps])
         product = doubling_high_multiply(product, self.output.multiplier)
-        shift = _bits(steps) - 1 + headroom - self.output.shift
+        shift = bit_lengths(steps) - 1 + headroom - self.output.shift
         quotient = np.where(
             shift > 31, 0, rounding_shift_right(product, np.clip(shift, 0, 31))
         ).astype(np.int64)
@@ -106,8 +107,3 @@ def reciprocals() -> npt.NDArray[np.int64]:
         fraction = (n << (32 - n.bit_length())) - (1 << 31)
         values.append(reciprocal_of_one_plus(fraction))
     return np.array(values, np.int64)
-
-
-def _bits(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """How many bits each number has; 0 of 0."""
-    return np.frexp(x.astype(np.float64))[1].astype(np.int64)

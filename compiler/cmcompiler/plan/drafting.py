@@ -34,9 +34,6 @@ there the room for streams is a share of more work than is done.
 PRICED = (0.98, 1.02, 1.045, 1.07, 1.095)
 """Arenas that are compared with the smallest one there."""
 
-BY_ROWS = ("rows", "again")
-"""Ways to feed that leave no input whole."""
-
 _NAMED = 2
 """Tensors that an error names."""
 
@@ -122,7 +119,7 @@ class Drafting:
         best: Draft | None = None
         failure: Unsupported | None = None
         for way in self._ways:
-            if best is not None and options.feed in BY_ROWS:
+            if best is not None and options.by_rows:
                 break
             if best is not None and _is_hopeless(way.graph, best, options):
                 continue
@@ -194,13 +191,13 @@ def _by_rows(graph: Graph, options: PlanOptions) -> Iterator[Graph]:
         try:
             fed = feed_rows(graph)
         except Unsupported:
-            if options.feed in BY_ROWS and drained is graph:
+            if options.by_rows and drained is graph:
                 raise
         if drained is not graph:
             yield drained if fed is None else feed_rows(drained)
         if fed is not None:
             yield fed
-    if options.feed not in BY_ROWS:
+    if not options.by_rows:
         yield graph
 
 

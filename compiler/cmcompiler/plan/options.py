@@ -28,6 +28,11 @@ class PlanOptions:
     wide: bool = False
     surcharge: float = MOST_SURCHARGE
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether no input may be whole."""
+        return self.feed not in (None, "whole")
+
 
 SMALLEST = PlanOptions()
 """Whole inputs, and the smallest arena."""

@@ -40,7 +40,7 @@ def inverse_square_roots(
     x: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Mantissas and exponents of inverse_square_root for each element."""
-    exponents = (_bit_lengths(x) - 1) // 2
+    exponents = (bit_lengths(x) - 1) // 2
     spare = 30 - 2 * exponents
     scaled = np.where(spare >= 0, x << np.maximum(spare, 0), x >> np.maximum(-spare, 0))
     # No product leaves 64 bits without a sign.
@@ -62,7 +62,7 @@ def scaled_roots(x: npt.NDArray[np.int64], multiplier: int, shift: int) -> npt.N
     known = np.maximum(x, 1)
     mantissas, halved = inverse_square_roots(known)
     # 31 bits of it.
-    exponents = _bit_lengths(known) - 31
+    exponents = bit_lengths(known) - 31
     leading = np.where(
         exponents >= 0, known >> np.maximum(exponents, 0), known << np.maximum(-exponents, 0)
     )
@@ -75,8 +75,8 @@ def scaled_roots(x: npt.NDArray[np.int64], multiplier: int, shift: int) -> npt.N
     return np.where((x == 0) | (products == 0), 0, steps)
 
 
-def _bit_lengths(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The bits that each positive number has."""
+def bit_lengths(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The bits that each number ≥ 0 has; 0 of 0."""
     high, low = x >> 31, x & ((1 << 31) - 1)
     lengths = (np.frexp(high.astype(np.float64))[1], np.frexp(low.astype(np.float64))[1])
     return np.where(high > 0, lengths[0] + 31, lengths[1]).astype(np.int64)

@@ -19,9 +19,7 @@ MOST_COPIES = 16
 
 @tflite_op("GATHER")
 def read_gather(call: Call) -> None:
-    source, indices, output = call.tensor("input"), call.tensor("indices"), call.output("out")
-    if indices.dtype not in (np.int32, np.int64):
-        call.wrong_type(f"indices of {indices.dtype.name}")
+    source, indices, output = _read(call)
     axis, batches = call.dimension("axis", source.rank), _batch_dimensions(call, indices)
     if axis < batches or source.shape[:batches] != indices.shape[:batches]:
         call.invalid(f"{list(source.shape)} at {list(indices.shape)} in {batches} batch dimensions")
@@ -31,9 +29,7 @@ def read_gather(call: Call) -> None:
 @tflite_op("GATHER_ND")
 def read_gather_nd(call: Call) -> None:
     """Places in the first dimensions; more than one of them have to be constants."""
-    source, indices, output = call.tensor("input"), call.tensor("indices"), call.output("out")
-    if indices.dtype not in (np.int32, np.int64):
-        call.wrong_type(f"indices of {indices.dtype.name}")
+    source, indices, output = _read(call)
     depth = indices.shape[-1] if indices.rank else 0
     if not 1 <= depth <= source.rank:
         call.invalid(f"{list(source.shape)} at {list(indices.shape)}")
@@ -48,6 +44,14 @@ def read_gather_nd(call: Call) -> None:
         first = call.literal(flat.astype(indices.dtype))
     rows = call.reshape(source, (prod(sizes), *source.shape[depth:]))
     _emit(call, rows, first, output, axis=0, batches=0)
+
+
+def _read(call: Call) -> tuple[Operand, Operand, Operand]:
+    """The input, the indices and the output."""
+    indices = call.tensor("indices")
+    if indices.dtype not in (np.int32, np.int64):
+        call.wrong_type(f"indices of {indices.dtype.name}")
+    return call.tensor("input"), indices, call.output("out")
 
 
 def _emit(
