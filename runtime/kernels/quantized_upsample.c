@@ -1,5 +1,5 @@
-/* Int8 images resized by bilinear interpolation; see compiler/cmcompiler/ops/quantized_upsample.py. */
-#include "cmrt/args/upsample_bilinear_exact_s8.h"
+/* Quantised images resized by bilinear interpolation; see compiler/cmcompiler/ops/quantized_upsample.py. */
+#include "cmrt/args/upsample_bilinear_exact.h"
 #include "cmrt/args/upsample_bilinear_s8.h"
 #include "cmrt/bilinear.h"
 #include "cmrt/rows.h"
@@ -36,7 +36,7 @@ static int8_t rounded(int32_t x)
 
 void cm_upsample_bilinear_exact_s8(const struct cm_context *context, const struct cm_call *call)
 {
-    const struct cm_upsample_bilinear_exact_s8 *op = call->arguments;
+    const struct cm_upsample_bilinear_exact *op = call->arguments;
     const struct cm_blend *rows = cm_read(context, op->rows), *columns = cm_read(context, op->columns);
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0; y < call->y1; ++y) {
@@ -50,6 +50,28 @@ void cm_upsample_bilinear_exact_s8(const struct cm_context *context, const struc
                     int32_t first = low[left + c] * (EXACT_ONE - down) + high[left + c] * down;
                     int32_t second = low[right + c] * (EXACT_ONE - down) + high[right + c] * down;
                     *out++ = rounded(first * (EXACT_ONE - along) + second * along);
+                }
+            }
+        }
+}
+
+void cm_upsample_bilinear_exact_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    const struct cm_upsample_bilinear_exact *op = call->arguments;
+    const struct cm_blend *rows = cm_read(context, op->rows), *columns = cm_read(context, op->columns);
+    for (int32_t n = 0; n < op->output.batch; ++n)
+        for (int32_t y = call->y0; y < call->y1; ++y) {
+            const int16_t *low = (const void *)cm_read_row(context, &op->input, n, rows[y].low);
+            const int16_t *high = (const void *)cm_read_row(context, &op->input, n, rows[y].high);
+            int32_t down = rows[y].weight;
+            int16_t *out = (void *)cm_write_row(context, &op->output, n, y);
+            for (int32_t x = 0; x < op->output.width; ++x) {
+                int32_t left = columns[x].low, right = columns[x].high, along = columns[x].weight;
+                for (int32_t c = 0; c < op->output.channels / 2; ++c) {
+                    int32_t first = low[left + c] * (EXACT_ONE - down) + high[left + c] * down;
+                    int32_t second = low[right + c] * (EXACT_ONE - down) + high[right + c] * down;
+                    int64_t sum = (int64_t)first * (EXACT_ONE - along) + (int64_t)second * along;
+                    *out++ = (int16_t)((sum + (sum > 0 ? EXACT_HALF : -EXACT_HALF)) / (2 * EXACT_HALF));
                 }
             }
         }

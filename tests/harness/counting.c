@@ -274,6 +274,7 @@ PAIR(minimum_s16, int16_t)
 PAIR(maximum_s16, int16_t)
 PAIR_BY(add_s16, int16_t, cm_sum)
 PAIR_BY(mul_s16, int16_t, cm_short_product)
+PAIR_BY(squared_difference_s16, int16_t, cm_short_difference)
 
 /* Operands of what the ops above count. */
 void cm_isa_repeat_bytes(int8_t *out, const int8_t *in, int32_t times, int32_t count)

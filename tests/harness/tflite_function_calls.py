@@ -206,6 +206,9 @@ def prelu(make: Maker, shape: tuple[int, ...], *, scale: float = 0.011, same: bo
     largest={"name": "REDUCE_MAX", "axes": (1, 2), "same": True},
     smallest={"name": "REDUCE_MIN", "axes": (3,), "same": True, "keep_dims": True},
     largest_apart={"name": "REDUCE_MAX", "axes": (1, 3), "same": True},
+    whole={"axes": (0, 1, 2, 3), "one": True},
+    sum_whole={"name": "SUM", "axes": (0, 1, 2, 3), "scale": 0.9, "one": True},
+    smallest_whole={"name": "REDUCE_MIN", "axes": (0, 1, 2, 3), "same": True, "one": True},
 )
 def reduction(
     make: Maker,
@@ -215,11 +218,13 @@ def reduction(
     keep_dims: bool = False,
     scale: float = 0.043,
     same: bool = False,
+    one: bool = False,
 ) -> None:
+    """Of a tensor; `one`: nothing is left of it, and the output has one dimension nevertheless."""
     shape = (1, 4, 7, 5)
     left = [1 if d in {a % 4 for a in axes} else n for d, n in enumerate(shape)]
     if not keep_dims:
-        left = [n for d, n in enumerate(shape) if d not in {a % 4 for a in axes}]
+        left = [n for d, n in enumerate(shape) if d not in {a % 4 for a in axes}] or [1] * one
     source = make.source(shape, 0.05, 3)
     out = make.result(left, *((0.05, 3) if same else (scale, -9)))
     operands = (source, make.file.constant(np.array(axes, np.int32)))

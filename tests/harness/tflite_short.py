@@ -15,18 +15,13 @@ UNIT = 1 / 32768
 
 NOT_THERE = (
     "function_elu",
-    "function_exp",
-    "function_gelu",
     "function_hard_swish",
     "fully_connected_product",
     "place",
     "pad_value",
-    "reduction_largest",
-    "reduction_smallest",
-    "resize_bilinear",
     "batch_matmul_constant",
 )
-"""Programs that TensorFlow Lite Micro does not run with int16, by the beginning of their names."""
+"""Programs that have no arithmetic with int16, by the beginning of their names."""
 
 NAMES = (
     "conv_2d",
@@ -37,15 +32,18 @@ NAMES = (
     "add",
     "sub",
     "mul",
+    "squared_difference",
     "softmax",
     "reshape",
     "logistic",
     "extreme",
     "function",
+    "logarithm",
+    "prelu",
     "reduction",
     "batch_matmul",
     "transpose_conv",
-    "resize_nearest_neighbor",
+    "resize",
     "concatenation",
     "pad",
     "strided_slice",

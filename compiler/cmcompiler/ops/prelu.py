@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_zero_point
-from cmcompiler.ops.support.requantize import Int32Array
+from cmcompiler.ops.support.requantize import Int32Array, Range
 
 PRELU = Microkernel("prelu_s8", mve=True)
 
@@ -49,9 +49,9 @@ class PreluArguments(Arguments):
 
 @dataclass(frozen=True)
 class PreluRescaledArguments(Arguments):
-    """Factors that are rescaled as CMSIS-NN does."""
+    """Factors that are rescaled as CMSIS-NN does, for int8 and int16 elements."""
 
-    c_name = "cm_prelu_rescaled_s8"
+    c_name = "cm_prelu_rescaled"
 
     operands: Annotated[SlopedRows, INLINE]
     input_zero_point: Int32
@@ -73,10 +73,10 @@ class Prelu(Op):
     Attributes:
         below: a factor per channel.
         above: the factor of all channels.
+        range: of int8, or of int16 with `rescales`.
     """
 
     label = "prelu"
-    element = np.dtype(np.int8)
     in_place = frozenset({0})
 
     below: Int32Array
@@ -85,13 +85,18 @@ class Prelu(Op):
     input_zero_point: int
     zero_point: int
     rescales: tuple[Rescale, Rescale] | None = None
+    range: Range = INT8
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         x = inputs[0].astype(np.int32) - self.input_zero_point
         if self.rescales is not None:
             above, below = self.rescales
             values = np.where(x >= 0, above.scale(x), below.scale(x * self.below))
-            return (INT8.clamp(values.astype(np.int64) + self.zero_point),)
+            return (self.range.clamp(values.astype(np.int64) + self.zero_point),)
         scaled = self.above * np.maximum(x, 0) + self.below * np.minimum(x, 0)
         rounded = (scaled + (1 << self.shift >> 1)) >> self.shift
         return (INT8.clamp(rounded + self.zero_point),)
@@ -115,7 +120,8 @@ class Prelu(Op):
                 below_multiplier=below.multiplier,
                 below_shift=below.shift,
             )
-            return [KernelCall.of("prelu_rescaled_s8", rescaled)]
+            kernel = f"prelu_rescaled_s{8 * self.element.itemsize}"
+            return [KernelCall.of(kernel, rescaled)]
         arguments = PreluArguments(
             operands,
             above=self.above,

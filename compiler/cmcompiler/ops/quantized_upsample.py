@@ -1,10 +1,10 @@
-"""Int8 images resized by bilinear interpolation: cmbuild::quantized_upsample_bilinear2d."""
+"""Quantised images resized by bilinear interpolation: cmbuild::quantized_upsample_bilinear2d."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ EXACT_WEIGHT = 10
 class ExactBilinearArguments(Arguments):
     """Images and the weights of their rows and columns."""
 
-    c_name = "cm_upsample_bilinear_exact_s8"
+    c_name = "cm_upsample_bilinear_exact"
 
     input: ImageRows
     output: ImageRows
@@ -55,35 +55,40 @@ class BilinearArguments(ExactBilinearArguments):
 
 @dataclass(frozen=True)
 class QuantizedBilinear(Op):
-    """Int8 NHWC images blended down columns, then along rows; scale and zero point stay.
+    """NHWC images blended down columns, then along rows; scale and zero point stay.
 
     Arithmetic: docs/exactness.md.
 
     Attributes:
         output_shape: [N, H, W, C].
         is_exact: weights have 10 bits, and only the result is rounded, halves away from zero.
+        is_short: elements are int16; only if the result is exact.
     """
 
     label = "upsample_bilinear"
-    element = np.dtype(np.int8)
 
     rows: Blend
     columns: Blend
     output_shape: tuple[int, ...]
     is_exact: bool = False
+    is_short: bool = False
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return np.dtype(np.int16 if self.is_short else np.int8)
 
     @property
     def turned(self) -> QuantizedBilinear:
         shape = turned_shape(self.output_shape)
-        return QuantizedBilinear(self.columns, self.rows, shape, self.is_exact)
+        return replace(self, rows=self.columns, columns=self.rows, output_shape=shape)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         if self.is_exact:
-            exact = _exactly(_exactly(inputs[0].astype(np.int32), self.rows, 1), self.columns, 2)
+            exact = _exactly(_exactly(inputs[0].astype(np.int64), self.rows, 1), self.columns, 2)
             half = np.where(exact > 0, 1, -1) << (2 * EXACT_WEIGHT - 1)
             # Towards zero, as C divides.
             magnitudes = np.abs(exact + half) >> (2 * EXACT_WEIGHT)
-            return ((np.sign(exact) * magnitudes).astype(np.int8),)
+            return ((np.sign(exact) * magnitudes).astype(self.element),)
         images = inputs[0].astype(np.int32) << FRACTION
         down = _blended(images, self.rows, 1)
         along = _blended(down, self.columns, 2)
@@ -96,7 +101,8 @@ class QuantizedBilinear(Op):
         rows = (0, self.output_shape[1])
         if self.is_exact:
             exact = ExactBilinearArguments(*images, *tables)
-            return [KernelCall.of("upsample_bilinear_exact_s8", exact, rows)]
+            kernel = f"upsample_bilinear_exact_s{8 * self.element.itemsize}"
+            return [KernelCall.of(kernel, exact, rows)]
         arguments = BilinearArguments(*images, *tables, Scratch(2 * width * channels + 16))
         return [KernelCall.of("upsample_bilinear_s8", arguments, rows, microkernel=BILINEAR_ROW)]
 
@@ -126,11 +132,11 @@ def _exact_weights(blend: Blend) -> npt.NDArray[np.int32]:
     return scaled
 
 
-def _exactly(images: npt.NDArray[np.int32], blend: Blend, axis: int) -> npt.NDArray[np.int32]:
+def _exactly(images: npt.NDArray[np.int64], blend: Blend, axis: int) -> npt.NDArray[np.int64]:
     """Blended, and 2^EXACT_WEIGHT times as large."""
     low, high = images.take(blend.low, axis), images.take(blend.high, axis)
     weights = _exact_weights(blend).reshape(-1, *[1] * (3 - axis))
-    sums: npt.NDArray[np.int32] = low * ((1 << EXACT_WEIGHT) - weights) + high * weights
+    sums: npt.NDArray[np.int64] = low * ((1 << EXACT_WEIGHT) - weights) + high * weights
     return sums
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,13 @@ from cmcompiler.ir.op import ONE_ROUNDING, Array, KernelCall, Packed, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.elementwise import Pair, PairArguments
 from cmcompiler.ops.support.parameters import INT8, Rescale
+from cmcompiler.ops.support.requantize import Range
 
 LEFT_SHIFT = 7
-"""Headroom that TensorFlow Lite gives operands: squares of differences then fit 30 bits."""
+"""Headroom that TensorFlow Lite gives int8 operands: squares of differences then fit 30 bits."""
 
 SQUARED_DIFFERENCE = Microkernel("squared_difference_s8")
+SQUARED_DIFFERENCE16 = Microkernel("squared_difference_s16")
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,25 @@ class SquaredDifferenceArguments(PairArguments):
 
 
 @dataclass(frozen=True)
+class SquaredDifferenceArguments16(PairArguments):
+    """Squared differences of two int16 elements, each rescaled by 0.5 at most."""
+
+    c_name = "cm_squared_difference_s16"
+
+    lhs_multiplier: Int32
+    lhs_shift: Int32
+    rhs_multiplier: Int32
+    rhs_shift: Int32
+    multiplier: Int32
+    shift: Int32
+
+
+@dataclass(frozen=True)
 class SquaredDifference(Pair):
     """clamp(output.apply((scaled lhs - scaled rhs)²)).
 
-    Arithmetic: TensorFlow Lite's SQUARED_DIFFERENCE, with the operands widened by LEFT_SHIFT before
-    they are rescaled, to halves at most.
+    Arithmetic: TensorFlow Lite's SQUARED_DIFFERENCE, with int8 operands widened by LEFT_SHIFT
+    before they are rescaled, to halves at most.
     """
 
     label = "squared difference"
@@ -47,16 +63,33 @@ class SquaredDifference(Pair):
     lhs: Rescale
     rhs: Rescale
     output: Rescale
+    range: Range = INT8
 
     error_steps = ONE_ROUNDING
 
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
+
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = self.broadcast(inputs)
-        difference = _widened(self.lhs, lhs) - _widened(self.rhs, rhs)
-        square = INT8.clamp(self.output.apply(difference * difference))
+        difference = self._scaled(self.lhs, lhs) - self._scaled(self.rhs, rhs)
+        square = self.range.clamp(self.output.apply(difference * difference))
         return (square.reshape(self.shape),)
 
+    def _scaled(self, scale: Rescale, x: Array) -> npt.NDArray[np.int32]:
+        return scale.scale(x.astype(np.int32)) if self.element == np.int16 else _widened(scale, x)
+
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        if self.element == np.int16:
+            scales = (("lhs_", self.lhs), ("rhs_", self.rhs), ("", self.output))
+            factors = {
+                prefix + field: getattr(scale, field)
+                for prefix, scale in scales
+                for field in ("multiplier", "shift")
+            }
+            tensors = (*inputs, *outputs)
+            return self.call(SquaredDifferenceArguments16, tensors, SQUARED_DIFFERENCE16, **factors)
         lhs, rhs = (Packed(_table(scale), 2) for scale in (self.lhs, self.rhs))
         return self.call(
             SquaredDifferenceArguments,

@@ -48,6 +48,15 @@ CM_MICROKERNEL void cm_isa_squared_difference_s8(const struct cm_squared_differe
                                                  const int8_t *lhs, const int8_t *rhs, int32_t rhs_step,
                                                  int8_t *out, int32_t count);
 
+/* out = clamp((lhs * lhs's factor - rhs * rhs's factor)² * output's factor), for factors of 0.5 at most: the
+   differences lie within ±2^15. */
+struct cm_short_difference {
+    struct cm_rescale lhs, rhs, output;
+};
+CM_MICROKERNEL void cm_isa_squared_difference_s16(const struct cm_short_difference *difference,
+                                                  const int16_t *lhs, const int16_t *rhs, int32_t rhs_step,
+                                                  int16_t *out, int32_t count);
+
 /* See compiler/cmcompiler/ops/quotient.py for the arithmetic. */
 struct cm_quotient {
     const int32_t *reciprocals;

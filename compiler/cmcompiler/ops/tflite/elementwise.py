@@ -22,6 +22,7 @@ from cmcompiler.ops.support.parameters import INT8, Rescale
 from cmcompiler.ops.tflite._scales import (
     Scale,
     clamped,
+    element_range,
     read_activation_range,
     read_scale,
     rescale,
@@ -132,13 +133,17 @@ def read_quotient(call: Call) -> None:
 
 @tflite_op("SQUARED_DIFFERENCE")
 def read_squared_difference(call: Call) -> None:
-    lhs, rhs, output = _read_bytes(call)
+    lhs, rhs, output = _read(call)
+    if output.dtype in _INTEGERS:
+        call.wrong_type(f"its operands are {output.dtype.name}, not int8 or int16")
     scales, result = _read_scales(call)
     factors, largest = _halves(call, scales)
-    square = largest * largest / ((1 << 2 * SQUARED_LEFT_SHIFT) * result.scale)
+    left_shift = 0 if output.dtype == np.int16 else SQUARED_LEFT_SHIFT
+    square = largest * largest / ((1 << 2 * left_shift) * result.scale)
     final = rescale(call, result.zero_point, square)
     loops, tensors, (first, second) = align_pair(call, [lhs, rhs], output)
-    op = SquaredDifference(loops, output.tensor.shape, factors[first], factors[second], final)
+    operands = factors[first], factors[second]
+    op = SquaredDifference(loops, output.tensor.shape, *operands, final, element_range(call))
     call.emit(op, tensors, [output.tensor])
 
 

@@ -34,6 +34,7 @@ from cmcompiler.ops.tflite._scales import (
     rounded,
     tflite_op,
 )
+from cmcompiler.ops.tflite._short_functions import emit_short_real
 from cmcompiler.ops.two_slopes import TwoSlopes
 
 Numbers = npt.NDArray[np.int64]
@@ -190,7 +191,9 @@ _ROOT_HALF = math.sqrt(0.5)
 
 
 def _gelu(x: float) -> float:
-    return 0.5 * x * (1 + math.erf(x * _ROOT_HALF))
+    """In single precision, step by step."""
+    single = np.float32(x)
+    return float(np.float32(0.5) * single * np.float32(math.erfc(-single * np.float32(_ROOT_HALF))))
 
 
 def _gelu_by_tanh(x: float) -> float:
@@ -227,6 +230,9 @@ def read_logarithm(call: Call) -> None:
 
 def _emit_real(call: Call, function: Callable[[float], float]) -> None:
     """Emits a table of the nearest numbers to a real function."""
+    if call.element("input") == np.int16:
+        emit_short_real(call, function)
+        return
     source, result = read_scale(call, "input"), read_scale(call, "out")
 
     def compute(x: Numbers) -> Numbers:

@@ -8,13 +8,19 @@ from cmcompiler.decode.call import Call
 from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.prelu import Prelu
 from cmcompiler.ops.support.affine import EVERY
-from cmcompiler.ops.tflite._scales import read_scale, rescale, tflite_op
+from cmcompiler.ops.tflite._scales import (
+    element_range,
+    read_activations,
+    read_scale,
+    rescale,
+    tflite_op,
+)
 
 
 @tflite_op("PRELU")
 def read_prelu(call: Call) -> None:
-    """One slope makes a table, others a factor for each channel."""
-    source, output = call.tensor("input", dtype=np.int8), call.output("out", dtype=np.int8)
+    """One slope makes a table of int8 numbers, others a factor for each channel."""
+    source, output = read_activations(call)
     alpha = call.constant("alpha", dtype=np.int8)
     if source.shape != output.shape or 0 in source.shape or source.rank == 0:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
@@ -26,10 +32,16 @@ def read_prelu(call: Call) -> None:
         rescale(call, 0, scale.scale * slope.scale / result.scale),
     )
     slopes = alpha.ravel().astype(np.int32) - np.int32(slope.zero_point)
-    op = Prelu(slopes, 0, 0, scale.zero_point, result.zero_point, rescales)
+    ends = scale.zero_point, result.zero_point
+    if source.dtype == np.int16:
+        factors = np.repeat(slopes, 1 if slopes.size > 1 else source.shape[-1])
+        short = Prelu(factors, 0, 0, *ends, rescales, element_range(call))
+        call.emit(short, [source.tensor], [output.tensor])
+        return
+    op = Prelu(slopes, 0, 0, *ends, rescales)
     if len(set(slopes.tolist())) > 1:
         call.emit(op, [source.tensor], [output.tensor])
         return
-    one = Prelu(slopes[:1], 0, 0, scale.zero_point, result.zero_point, rescales)
+    one = Prelu(slopes[:1], 0, 0, *ends, rescales)
     (table,) = one.reference(EVERY[:, None])
     call.emit(Activation(table.tobytes(), name="prelu"), [source.tensor], [output.tensor])

@@ -73,6 +73,8 @@ def _read(call: Call) -> tuple[Operand, Operand, Members]:
         for dim, size in enumerate(source.shape)
         if keepdim or dim not in dims
     )
+    if (shape, output.shape) == ((), (1,)):  # some converters keep one dimension
+        output = Operand(output.tensor, (), ())
     if output.shape != shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)} over {list(dims)}")
     if not dims or prod(source.shape) == 0:

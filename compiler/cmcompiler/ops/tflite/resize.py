@@ -37,11 +37,12 @@ def _nearest(call: Call, length: int, count: int) -> Indices:
 @tflite_op("RESIZE_BILINEAR")
 def read_bilinear(call: Call) -> None:
     source, output = _read(call)
-    if source.dtype != np.int8:
-        call.wrong_type(f"input is {source.dtype.name}, not int8")
+    if source.dtype not in (np.int8, np.int16):
+        call.wrong_type(f"input is {source.dtype.name}, not int8 or int16")
     read_same_scale(call, "input", "out")
     rows, columns = (_blend(call, source.shape[axis], output.shape[axis]) for axis in (1, 2))
-    op = QuantizedBilinear(rows, columns, output.tensor.shape, is_exact=True)
+    is_short = source.dtype == np.int16
+    op = QuantizedBilinear(rows, columns, output.tensor.shape, is_exact=True, is_short=is_short)
     call.emit(op, [source.tensor], [output.tensor])
 
 

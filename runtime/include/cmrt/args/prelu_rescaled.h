@@ -1,11 +1,11 @@
 /* Made from compiler/cmcompiler/ops by `./cmbuildw test tests/house --rewrite`. */
-#ifndef CMRT_ARGS_PRELU_RESCALED_S8_H
-#define CMRT_ARGS_PRELU_RESCALED_S8_H
+#ifndef CMRT_ARGS_PRELU_RESCALED_H
+#define CMRT_ARGS_PRELU_RESCALED_H
 
 #include "cmrt/program.h"
 
-/* Factors that are rescaled as CMSIS-NN does. */
-struct cm_prelu_rescaled_s8 {
+/* Factors that are rescaled as CMSIS-NN does, for int8 and int16 elements. */
+struct cm_prelu_rescaled {
     cm_ref input;
     cm_ref output;
     cm_ref below;

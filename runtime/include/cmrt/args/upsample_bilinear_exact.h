@@ -1,12 +1,12 @@
 /* Made from compiler/cmcompiler/ops by `./cmbuildw test tests/house --rewrite`. */
-#ifndef CMRT_ARGS_UPSAMPLE_BILINEAR_EXACT_S8_H
-#define CMRT_ARGS_UPSAMPLE_BILINEAR_EXACT_S8_H
+#ifndef CMRT_ARGS_UPSAMPLE_BILINEAR_EXACT_H
+#define CMRT_ARGS_UPSAMPLE_BILINEAR_EXACT_H
 
 #include "cmrt/args/rows.h"
 #include "cmrt/program.h"
 
 /* Images and the weights of their rows and columns. */
-struct cm_upsample_bilinear_exact_s8 {
+struct cm_upsample_bilinear_exact {
     struct cm_rows input;
     struct cm_rows output;
     /* a struct cm_blend for each output row */
