@@ -1,12 +1,12 @@
 """Makes expected.npz: what TensorFlow Lite Micro computes for the programs of tflite_calls.
 
-And int16.npz: the same for those of tflite_short.
+And int16.npz and int4.npz: the same for those of tflite_short and tflite_narrow.
 
 Needs PyPI's tflite-micro and ai-edge-litert; `python tests/data/tflite/make.py` from the root.
 
 Those of the LSTM are of CMSIS-NN's arm_lstm_unidirectional_s8 instead, which Micro calls on a
 Cortex-M with zeroed states; its kernel for other machines computes other bits. This keeps them.
-Slices and functions that Micro lacks are LiteRT's.
+Slices and functions that Micro lacks are LiteRT's, and layers of int16 with int4 weights.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ SHORT_LITERT = ("resize_bilinear", "reduction_largest", "reduction_smallest")
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "compiler")]
 
 from harness.tflite_calls import TfliteCall, tflite_calls  # noqa: E402
+from harness.tflite_narrow import narrow_calls  # noqa: E402
 from harness.tflite_short import short_call, short_names  # noqa: E402
 
 
@@ -78,6 +79,11 @@ def main() -> None:
         short |= (outputs_of_litert if of_litert else outputs)(short_call(name))
     np.savez_compressed(HERE / "int16.npz", **short)
     print(len(short), "arrays of int16")
+    narrow: dict[str, np.ndarray] = {}
+    for call in narrow_calls():
+        narrow |= (outputs_of_litert if call.name.endswith("int16") else outputs)(call)
+    np.savez_compressed(HERE / "int4.npz", **narrow)
+    print(len(narrow), "arrays of int4")
 
 
 if __name__ == "__main__":

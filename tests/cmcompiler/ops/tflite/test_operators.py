@@ -13,6 +13,8 @@ from harness.calls import In, Out, calling
 from harness.examples import Example
 from harness.runtime import Runtime
 from harness.tflite_calls import tflite_call, tflite_names
+from harness.tflite_maker import TfliteCall
+from harness.tflite_narrow import narrow_calls
 from harness.tflite_short import short_call, short_names
 
 from cmcompiler.importer.build import build_graph
@@ -56,6 +58,15 @@ def test_an_operator_computes_the_bytes_of_micro_in_int16(name: str) -> None:
             np.testing.assert_array_equal(output, known, f"sample {number}, output {index}")
 
 
+@pytest.mark.parametrize("call", list(narrow_calls()), ids=lambda call: call.name)
+def test_a_layer_computes_the_bytes_of_others_in_int4(call: TfliteCall) -> None:
+    """Of Micro, and of LiteRT with int16 activations, which Micro does not have."""
+    known = np.load(EXPECTED.with_name("int4.npz"))
+    graph = build_graph(read_tflite(call.data))
+    for number, result in enumerate(evaluate_all(graph, call.samples)):
+        np.testing.assert_array_equal(result.outputs[0], known[f"{call.name}.{number}.0"])
+
+
 def test_kernels_compute_what_the_reference_does(runtime: Runtime) -> None:
     examples = []
     for name in CASES:
@@ -66,6 +77,9 @@ def test_kernels_compute_what_the_reference_does(runtime: Runtime) -> None:
         call = short_call(name, samples=1)
         graph = build_graph(read_tflite(call.data))
         examples.append(Example(graph, call.samples[0], f"{name} of int16"))
+    for call in narrow_calls(samples=1):
+        graph = build_graph(read_tflite(call.data))
+        examples.append(Example(graph, call.samples[0], f"{call.name} with int4"))
     runtime.check(*examples)
 
 
