@@ -69,6 +69,7 @@ def test_an_op_in_cmbuild(tmp_path: Path) -> None:
     check_style(checkout, files)
 
 
+@pytest.mark.long
 def test_an_op_in_a_project(tmp_path: Path) -> None:
     project = tmp_path / "a project"
     project.mkdir()

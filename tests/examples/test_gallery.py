@@ -111,6 +111,7 @@ def test_two_tasks_of_freertos_hear_the_same(package: Path, tmp_path: Path) -> N
     assert on_this_computer(tmp_path, package, main, *flags).split() == ["up", "down"] * 2
 
 
+@pytest.mark.long
 def test_a_camera_gives_lines(gallery: Commands, checked: dict[str, Any], tmp_path: Path) -> None:
     words = ("--target", "cortex-m4", "--isa", "scalar", "--name", "person", "--feed", "rows")
     made = gallery("package", "person", *words, "--output-dir", tmp_path / "person")
@@ -122,6 +123,7 @@ def test_a_camera_gives_lines(gallery: Commands, checked: dict[str, Any], tmp_pa
     ]
 
 
+@pytest.mark.long
 def test_a_worn_machine_is_noticed(gallery: Commands, checked: dict[str, Any]) -> None:
     done = subprocess.run(
         [sys.executable, "anomaly/watch.py"],

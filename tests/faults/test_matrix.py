@@ -116,8 +116,18 @@ def injected(own: Commands, cell: Cell) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+DAILY = {
+    ("kill", "runner"),
+    ("kill", "simulate"),
+    ("full disk", "plan"),
+    ("read-only disk", "reference"),
+    ("lost child", "libs"),
+}
+"""Each fault and each stage once; stages meet a fault in code that all of them share."""
+
+
 def in_marks(cell: Cell) -> object:
-    marks = [pytest.mark.long] if cell.stage == "export" else []
+    marks = [pytest.mark.long] if (cell.fault, cell.stage) not in DAILY else []
     return pytest.param(cell, marks=marks, id=f"{cell.fault}-{cell.stage}".replace(" ", "-"))
 
 
@@ -136,11 +146,13 @@ def test_a_stage_that_meets_a_fault(own: Commands, cell: Cell) -> None:
     assert np.array_equal(output(own, cell.stage), first)
 
 
+SLOW = ("export", "libs")
+"""Made again in many seconds."""
 STORED = [stage for stage in STAGES if stage != "simulate"]
 
 
 def stored() -> list[object]:
-    return [pytest.param(s, marks=[pytest.mark.long] if s == "export" else []) for s in STORED]
+    return [pytest.param(s, marks=[pytest.mark.long] * (s in SLOW)) for s in STORED]
 
 
 @pytest.mark.parametrize("stage", stored())

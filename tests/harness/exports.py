@@ -7,9 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pytest
 from filelock import FileLock
 
 from cmcompiler import zoo
@@ -17,6 +18,24 @@ from cmcompiler.frontend.job import ExportJob, dependencies, versions
 from cmcompiler.frontend.weights import RANDOM
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-exports"
+
+SLOW = ("mobilenet_v1_025", "mv3_small", "resnet8_large")
+"""Models of the zoo that --long exports: others, or tests of theirs, have all their operators."""
+
+
+def zoo_models(names: Sequence[str] = ()) -> list[object]:
+    """Models of the zoo, by default all, as values for tests."""
+    chosen = names or zoo.names()
+    return [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in chosen]
+
+
+class Programs(dict[str, Path]):
+    """Folders of exported models of the zoo; those that are not slow are exported at once."""
+
+    def __missing__(self, name: str) -> Path:
+        names = [each for each in zoo.names() if (each in SLOW) == (name in SLOW)]
+        self.update(zip(names, exported(*names), strict=True))
+        return self[name]
 
 
 def without_published_weights() -> dict[str, str]:

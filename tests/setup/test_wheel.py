@@ -163,6 +163,7 @@ def test_light_doctor_names_the_packages_that_lack(light: Installation):
     assert components["arm-none-eabi-gcc"]["status"] == "present"
 
 
+@pytest.mark.long
 def test_with_export_takes_a_model_to_a_board(with_export: Installation):
     done = with_export.run("run", "mlp", "--board", "corstone300", "--json")
     assert done.returncode == 0, done.stderr

@@ -47,12 +47,14 @@ def refused(application: Application, folder: Path, **definitions: object) -> st
     return re.sub(r"\s+", " ", done.stdout + done.stderr)
 
 
+@pytest.mark.long
 def test_hello_adds(tmp_path: Path) -> None:
     """add.pte is packaged as a part of the build."""
     image = built(Application(SAMPLES / "hello", QEMU), tmp_path)
     assert_console("hello", run_in_qemu(image))
 
 
+@pytest.mark.long
 def test_digits_are_recognised(tmp_path: Path, package: Packager) -> None:
     folder = exported("digits")[0]
     made = package(
@@ -92,6 +94,7 @@ def test_a_wrong_output_is_a_mismatch(checker: Path, package: Packager) -> None:
     assert "cmrt end 1\n" in printed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "board", ["mps4/corstone320/fvp", "rpi_pico2/rp2350a/m33"], ids=lambda name: name[:4]
 )
@@ -169,8 +172,14 @@ def test_several_models_share_an_image_and_an_arena(tmp_path: Path, package: Pac
     ("call", "said"),
     [
         ("add.pte NAME hello", "a model called hello has already been added; NAME sets another"),
-        ("kws NAME other", "/kws is called kws: cmbuild package --name other"),
-        ("kws", "CONFIG_CMBUILD_RUNNER checks one model; there are 2: hello;kws"),
+        pytest.param(
+            *("kws NAME other", "/kws is called kws: cmbuild package --name other"),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            *("kws", "CONFIG_CMBUILD_RUNNER checks one model; there are 2: hello;kws"),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_models_that_clash_are_refused(
@@ -212,6 +221,7 @@ def test_the_build_hands_models_to_cmbuild(tmp_path: Path, model: str, passed: s
     assert " ".join(options[:15]) == f"{wanted} --feed whole --keep-state"
 
 
+@pytest.mark.long
 def test_a_file_of_a_colliding_name_gets_a_prefix(tmp_path: Path) -> None:
     app = tmp_path / "app"
     shutil.copytree(SAMPLES / "hello", app)

@@ -96,6 +96,10 @@ def test_calibration_inputs_that_do_not_calibrate_judge_rather_than_made_up_ones
     assert (run["samples"], run["sequence"], run["agreement"]) == (10, None, 1)
     assert "calibration inputs, held out" in (nets.folder / "run.html").read_text()
 
+
+@pytest.mark.long
+def test_given_inputs_judge_if_the_float_model_computes_them(nets: Commands) -> None:
+    words = ("run", "nets.py:one", "--board", "native", "--calibration", "given.npy")
     random = np.random.default_rng(1)
     inputs = random.random((3, 1, 16), np.float32)
     np.save(nets.folder / "few.npy", inputs)

@@ -41,12 +41,13 @@ def outcomes(commands: Commands, sample: list[Chip], model: str) -> Iterator[tup
             yield chip.name, "verified"
 
 
-def test_chips_whose_core_another_model_stands_in_for(cmbuild: Commands) -> None:
-    """A Cortex-M23 in Unicorn's M33, and a Cortex-M85 whose memory no machine of QEMU has."""
-    sample = [find_chip(name) for name in ("GD32E230C8", "R7FA8D1BH")]
-    assert dict(outcomes(cmbuild, sample, str(NETWORK))) == {
-        chip.name: "verified" for chip in sample
-    }
+@pytest.mark.parametrize("name", ["GD32E230C8", pytest.param("R7FA8D1BH", marks=pytest.mark.long)])
+def test_a_chip_whose_core_another_model_stands_in_for(cmbuild: Commands, name: str) -> None:
+    """A Cortex-M23 in Unicorn's M33, and a Cortex-M85 whose memory no machine of QEMU has.
+
+    A board with that M85 is among those that people own.
+    """
+    assert dict(outcomes(cmbuild, [find_chip(name)], str(NETWORK))) == {name: "verified"}
 
 
 @pytest.mark.long

@@ -61,6 +61,7 @@ def test_a_program_runs_with_the_real_runtime(upstream: Commands, checkout: Path
     assert {"operators", "pools", "runner"} <= other.done
 
 
+@pytest.mark.long
 def test_only_portable_kernels_in_need_are_linked(upstream: Commands) -> None:
     """One of the stand-ins for them does not compile."""
     words = ("--board", "native", "--executor", "executorch", "--json")
@@ -87,6 +88,7 @@ def test_images_run_on_boards_beside_static_ones(upstream: Commands) -> None:
         assert loaded["instructions"] > 1000
 
 
+@pytest.mark.long
 def test_a_board_without_a_simulator_can_be_built_for(upstream: Commands) -> None:
     words = ("--board", "nrf52840dk", "--executor", "executorch", "--json")
     result = upstream("build", PROGRAMS / "two_inputs.pte", *words)

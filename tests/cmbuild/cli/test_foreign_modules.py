@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from harness.commands import NETWORK, Commands
 
@@ -24,19 +26,15 @@ def intruders(cmbuild: Commands) -> Commands:
     return cmbuild
 
 
-def test_the_working_folder_is_not_imported_from(intruders: Commands) -> None:
+def test_installed_modules_come_before_those_of_the_folders(intruders: Commands) -> None:
+    """The working folder is not imported from, and a model's own after all else."""
     model = intruders.folder / "nets"
     model.mkdir()
+    for file in intruders.folder.glob("*.py"):
+        shutil.copy(file, model)
     (model / "net.py").write_text(NET)
     (model / "helper.py").write_text("width = 8\n")
     done = intruders.alone("export", "nets/net.py:make", "--target", "cortex-m0plus")
-    assert (done.exit_code, done.stderr) == (0, "")
-
-
-def test_neighbours_of_a_model_come_after_what_is_installed(intruders: Commands) -> None:
-    (intruders.folder / "net.py").write_text(NET)
-    (intruders.folder / "helper.py").write_text("width = 8\n")
-    done = intruders.alone("export", "net.py:make", "--target", "cortex-m0plus")
     assert (done.exit_code, done.stderr) == (0, "")
 
 

@@ -82,7 +82,7 @@ def test_checksums_are_of_all_files(cmbuild: Commands) -> None:
     assert (manifest["target"], manifest["isa"]) == ("cortex-m55", "mve")
 
 
-@pytest.mark.parametrize("form", ["zephyr", "source"])
+@pytest.mark.parametrize("form", [pytest.param("zephyr", marks=pytest.mark.long), "source"])
 def test_equal_requests_give_equal_packages(cmbuild: Commands, form: str) -> None:
     contents = []
     for name in ("first", "second"):

@@ -37,6 +37,7 @@ def test_a_place_is_acquired_flashed_and_released(cmbuild: Commands, tmp_path: P
     assert board.is_flashed
 
 
+@pytest.mark.long
 def test_a_data_set_is_evaluated_at_a_place(cmbuild: Commands, tmp_path: Path) -> None:
     inputs = np.random.default_rng(0).uniform(-2, 3, (4, 1, 3, 6, 5)).astype(np.float32)
     np.savez(cmbuild.folder / "data.npz", input_0=inputs, labels=[0, 1, 2, 0])
@@ -54,6 +55,7 @@ def test_a_data_set_is_evaluated_at_a_place(cmbuild: Commands, tmp_path: Path) -
     assert (result.document["samples"], board.is_flashed) == (4, True)
 
 
+@pytest.mark.long
 def test_models_are_compared_on_the_boards_of_a_rack(cmbuild: Commands, tmp_path: Path) -> None:
     models = f"{NETWORK},{PROGRAMS / 'two_inputs.pte'}"
     with rack_of_two(tmp_path, cmbuild) as rack:

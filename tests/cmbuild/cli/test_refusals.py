@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from harness.commands import Commands, Result
 from harness.sources import ROOT
 
@@ -114,6 +115,7 @@ def test_a_shape_error_in_forward(cmbuild: Commands) -> None:
     assert told(result) == [f"error: {place}: {WRONG}", "  try: in_features=8 takes that"]
 
 
+@pytest.mark.long
 def test_a_failed_pass_of_the_backend(cmbuild: Commands) -> None:
     result = refused(cmbuild, "failing")
     assert result.exit_code == 1
@@ -132,6 +134,7 @@ def test_a_misspelt_callable(cmbuild: Commands) -> None:
     ]
 
 
+@pytest.mark.long
 def test_tokens_outside_of_their_table_are_refused_by_line(cmbuild: Commands) -> None:
     place = f"error: net.py:{line('# tokens')}: "
     np.save(cmbuild.folder / "calibration.npy", np.full((8, 1, 3), 12))
@@ -147,6 +150,7 @@ def test_tokens_outside_of_their_table_are_refused_by_line(cmbuild: Commands) ->
     assert told(result)[0] == f"{place}{reason}"
 
 
+@pytest.mark.long
 def test_results_that_are_nan_are_refused_by_line(cmbuild: Commands) -> None:
     result = refused(cmbuild, "logarithms")
     assert result.exit_code == 2

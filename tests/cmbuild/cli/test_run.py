@@ -197,7 +197,7 @@ def test_zig_needs_no_compiler_of_the_system(cmbuild: Commands, tmp_path: Path) 
             (tmp_path / name).symlink_to(found)
     assert (tmp_path / "qemu-system-arm").exists()
     alone = replace(cmbuild, environment={"PATH": str(tmp_path)})
-    words = ("run", NETWORK, "--board", "corstone300", "--json")
+    words = ("run", NETWORK, "--board", "microbit", "--json")
     result = alone(*words, "--toolchain", "zig")
     assert result.exit_code == 0, result.stderr
     assert result.document["verified"]

@@ -152,7 +152,8 @@ def test_missing_packages_are_named(
     assert "[conformance]" in error
 
 
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupted_run_leaves_no_simulator_behind(cmbuild: Commands, jobs: str) -> None:
     note = cmbuild.folder / "pid"
     qemu = cmbuild.folder / "bin" / "qemu-system-arm"

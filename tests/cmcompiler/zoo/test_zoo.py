@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from harness.exports import exported
+from harness.exports import Programs, zoo_models
 from harness.figures import FIGURES, known
 from harness.pte import operators, plan
 from torch import nn
@@ -18,7 +17,7 @@ from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Origin
 
 pytestmark = pytest.mark.timeout(900)
-"""Two tests export half of the zoo each."""
+"""One test exports most of the zoo."""
 
 NAMES = zoo.names()
 
@@ -158,21 +157,12 @@ def test_checkpoints_are_those_that_torchvision_names():
         assert model.image.margin * model.image.height == pytest.approx(preset.resize_size[0])
 
 
-class Programs(dict[str, Path]):
-    """Folders of programs by name; half of the zoo is exported at a time, in one process."""
-
-    def __missing__(self, name: str) -> Path:
-        half = NAMES[NAMES.index(name) % 2 :: 2]
-        self.update(zip(half, exported(*half), strict=True))
-        return self[name]
-
-
 @pytest.fixture(scope="module")
-def programs():
+def programs() -> Programs:
     return Programs()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", zoo_models())
 def test_a_program_is_wholly_int8_between_its_boundaries(programs, name):
     found = operators((programs[name] / PROGRAM).read_bytes())
     outside = FIGURES[name].outside if name in FIGURES else set()
@@ -182,7 +172,7 @@ def test_a_program_is_wholly_int8_between_its_boundaries(programs, name):
     assert read(ExportRecord, programs[name] / RECORD).float_operators == ()
 
 
-@pytest.mark.parametrize("name", known("arena"))
+@pytest.mark.parametrize("name", zoo_models(known("arena")))
 def test_a_program_has_the_size_that_executorch_plans_for_it(programs, name):
     sizes = plan((programs[name] / PROGRAM).read_bytes()).non_const_buffer_sizes
     assert sizes == [0, FIGURES[name].arena]
@@ -200,7 +190,7 @@ def test_mv2_is_the_network_of_executorchs_own_tests(programs):
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", zoo_models())
 def test_samples_lie_beside_the_program(programs, name):
     samples, record = (
         Samples.load(programs[name] / SAMPLES),

@@ -94,7 +94,7 @@ def _noise(
     }
 
 
-@pytest.mark.parametrize("activations", ["int8", "int16"])
+@pytest.mark.parametrize("activations", ["int8", pytest.param("int16", marks=pytest.mark.long)])
 def test_numbers_are_what_the_module_writes(activations: str) -> None:
     low = {name: snr for name, snr in _noise(FORMS, activations).items() if snr < LEAST_SNR}
     assert not low
