@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import FixedQParamsObserver
 
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.own_ranges import GroupPart, GroupWatch, RangeChange, is_free, observer_of
@@ -70,10 +71,14 @@ def separate_operands(operands: Sequence[GroupPart]) -> RangeChange | None:
 
 def is_narrow(part: GroupPart) -> bool:
     """Whether an operand's own range is much narrower than the one it shares."""
-    return width(observer_of(part.source)) >= LEAST_RATIO * width(own_range(part))
+    shared = width(observer_of(part.source))
+    return shared > 0 and shared >= LEAST_RATIO * width(own_range(part))
 
 
 def width(observer: Any) -> float:
+    """From the least to the largest number that was seen; 0 where an operator fixes its range."""
+    if isinstance(observer, FixedQParamsObserver):
+        return 0.0
     least, largest = (float(each) for each in (observer.min_val, observer.max_val))
     return max(largest, 0.0) - min(least, 0.0)
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The tensor attribute")  # of eve
 
 
 class Heads(nn.Module):
-    """Boxes and scores, joined in several ways; the last two are read by a layer, or alike."""
+    """Boxes and scores, joined in several ways; the last are read by a layer, alike, or fixed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,6 +37,7 @@ class Heads(nn.Module):
             torch.relu(torch.cat([scores[2], 100 * boxes[2]], 1)).reshape(1, 2, 6),
             self.layer(torch.cat([scores[3], 100 * boxes[3]], 1)),
             torch.cat([scores[4], boxes[4]], 1),
+            torch.cat([scores[4].softmax(1), boxes[4].softmax(1)], 1),
         )
 
 

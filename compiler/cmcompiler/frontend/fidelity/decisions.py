@@ -7,7 +7,7 @@ however fine the steps: no layer is wrong then, and a result may be.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from operator import getitem
 from typing import Any
@@ -21,6 +21,7 @@ from cmcompiler.frontend.fidelity.pairing import StepRange
 from cmcompiler.frontend.fidelity.record import FlippedDecisions
 from cmcompiler.frontend.operators.function import function
 from cmcompiler.frontend.own_ranges import observer_of
+from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
 
 _DECIDING = {
     *("gt", "ge", "lt", "le", "eq", "ne", "argmax", "argmin", "argsort", "bucketize"),
@@ -30,6 +31,9 @@ _DECIDING = {
 
 _PLACING = {"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mode"}
 """Operators whose second result is where their elements were."""
+
+_CASTS = {"to", "_to_copy", "type_as"}
+_WHOLE = {"floor", "ceil", "round", "trunc"}
 
 _JUMP = 8.0
 """Steps of a function's results, and times what lies beside it, that are not a slope."""
@@ -45,7 +49,12 @@ class Decisions:
     def __init__(self, prepared: GraphModule) -> None:
         nodes = [node for node in prepared.graph.nodes if node.op == "call_function"]
         self._jumping = [(node, found) for node in nodes if (found := jumps(node)) is not None]
-        self._deciding = [node for node in nodes if _name(node) in _DECIDING or _is_place(node)]
+        jumping = {node for node, _ in self._jumping}
+        self._deciding = [
+            node
+            for node in nodes
+            if _name(node) in _DECIDING or _is_place(node) or _is_cut(node, jumping)
+        ]
         self._counts: defaultdict[Node, list[int]] = defaultdict(lambda: [0, 0])
 
     def __bool__(self) -> bool:
@@ -154,3 +163,20 @@ def _is_place(node: Node) -> bool:
     if node.target is not getitem or node.args[1] != 1 or not node.users:
         return False
     return _name(node.all_input_nodes[0]) in _PLACING
+
+
+def _is_cut(node: Node, jumping: Collection[Node]) -> bool:
+    """Whether something reads what is left of numbers without their fractions, which no function
+    among `jumping` has taken away before.
+    """
+    if _name(node) not in _CASTS or not node.users or _is_real(node):
+        return False
+    source = node.all_input_nodes[0]
+    while source.op == "call_module" or source.target in MOVEMENTS:
+        source = source.all_input_nodes[0]
+    return _is_real(source) and source not in jumping and _name(source) not in _WHOLE
+
+
+def _is_real(node: Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, Tensor) and value.is_floating_point()

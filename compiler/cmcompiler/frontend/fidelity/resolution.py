@@ -77,7 +77,7 @@ class ResolutionRun(RoundedWeights):
             return result
         env, self.env = self.env, self._beside
         try:
-            self._beside[n] = super().run_node(n)
+            self._beside[n] = _decided(result, super().run_node(n))
         finally:
             self.env = env
         return result
@@ -119,6 +119,16 @@ class ResolutionRun(RoundedWeights):
         scale, _ = observer.calculate_qparams()
         steps = observer.quant_max - observer.quant_min
         return float(scale) * steps, steps
+
+
+def _decided(exact: Any, rounded: Any) -> Any:
+    """Rounded results, with the float model's integers: those are decisions, told by themselves."""
+    if isinstance(exact, Tensor):
+        is_number = exact.is_floating_point() or exact.dtype == torch.bool
+        return rounded if is_number else exact
+    if isinstance(exact, tuple | list):
+        return tuple(map(_decided, exact, rounded))
+    return rounded
 
 
 def _step(span: tuple[float, int, bool]) -> tuple[float, bool]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import getitem
 from typing import Any
 
 import torch
@@ -18,11 +17,12 @@ _ATEN = torch.ops.aten
 
 _Given = dict[str, Any]
 
-_ARITHMETIC = {
-    *(_ATEN.add.Tensor, _ATEN.sub.Tensor, _ATEN.mul.Tensor, _ATEN.div.Tensor),
-    *(_ATEN.maximum.default, _ATEN.minimum.default),
+_JOINING = {_ATEN.cat.default, _ATEN.stack.default, _ATEN.where.self}
+_SUMS = {
+    *(_ATEN.add.Tensor, _ATEN.sub.Tensor, _ATEN.div.Tensor, _ATEN.pow.Tensor_Tensor),
+    *(_ATEN.maximum.default, _ATEN.minimum.default, _ATEN.cat.default, _ATEN.stack.default),
 }
-"""Operators that have integers among numbers as numbers."""
+"""Operators that have bools among numbers as numbers; products choose by them, as others do."""
 
 LARGEST_SHIFT = 30
 """Bits; powers of two up to here are numbers of int32."""
@@ -35,19 +35,40 @@ def spell_integers(module: GraphModule) -> None:
         if made is not None:
             replace(node, made)
     for node in list(module.graph.nodes):
-        if node.target in _ARITHMETIC and fake(node).is_floating_point():
-            for place in filter(_is_place, node.all_input_nodes):
-                node.replace_input_with(
-                    place, insert(node, _ATEN.to.dtype, place, fake(node).dtype)
-                )
+        kind = _promoted(node)
+        for source in [] if kind is None else node.all_input_nodes:
+            if _is_integer(source) or (_is_bool(source) and node.target in _SUMS):
+                cast = insert(node, _ATEN.to.dtype, source, kind)
+                node.replace_input_with(source, cast)
 
 
-def _is_place(node: Node) -> bool:
-    """Whether integers are made of the places that an operator gives beside its elements."""
-    value = node.meta.get("val")
-    if not isinstance(value, Tensor) or value.is_floating_point() or value.dtype == torch.bool:
+def _promoted(node: Node) -> torch.dtype | None:
+    """The type of floats as which an operator computes integers among them; else None."""
+    target = node.target
+    if not isinstance(target, OpOverload) or target._schema.is_mutable:
+        return None
+    if torch.Tag.pointwise not in target.tags and target not in _JOINING:
+        return None
+    kinds = {each.meta["val"].dtype for each in node.all_input_nodes if _is_tensor(each)}
+    floats = {kind for kind in kinds if kind.is_floating_point}
+    return floats.pop() if len(floats) == 1 < len(kinds) else None
+
+
+def _is_tensor(node: Node) -> bool:
+    return isinstance(node.meta.get("val"), Tensor)
+
+
+def _is_bool(node: Node) -> bool:
+    return _is_tensor(node) and fake(node).dtype == torch.bool and number_of(node) is None
+
+
+def _is_integer(node: Node) -> bool:
+    """Whether a node gives integers, more than one number that operators take as it is."""
+    if not _is_tensor(node) or _is_bool(node):
         return False
-    return node.target is getitem or any(map(_is_place, node.all_input_nodes))
+    value = fake(node)
+    is_float = value.is_floating_point() or value.is_complex()
+    return not is_float and number_of(node) is None
 
 
 def _truth(node: Node, given: _Given) -> Node | None:

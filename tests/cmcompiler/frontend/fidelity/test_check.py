@@ -144,6 +144,28 @@ def test_divisions_and_stacks_have_counterparts() -> None:
     assert "stack" in nodes
 
 
+class Transformer(nn.Module):
+    """Samples an image on its own pixels: their places are whole, or nearly."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(49, 6)
+        nn.init.zeros_(self.layer.weight)
+        self.layer.bias = nn.Parameter(torch.tensor([1.0, 0, 0, 0, 1, 0]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        turn = self.layer(x.flatten(1)).view(-1, 2, 3)
+        grid = nn.functional.affine_grid(turn, x.size(), align_corners=False)
+        return nn.functional.grid_sample(x, grid, align_corners=False)
+
+
+def test_places_and_weights_of_samples_are_of_the_grid_that_the_program_has() -> None:
+    torch.manual_seed(0)
+    samples = [torch.rand(1, 1, 7, 7) for _ in range(8)]
+    fidelity = api.compile(Transformer(), samples[0], samples).fidelity
+    assert (fidelity.faithful, fidelity.unpaired, fidelity.reason) == (True, (), None)
+
+
 def test_turns_count_for_more_than_their_results(recurrent: Exported, monkeypatch) -> None:
     monkeypatch.setattr(checking, "_ELEMENTS", 4000)
     assert recurrent.check().samples == 1

@@ -48,11 +48,15 @@ NUMBERS_AND_PLACES = {
     "difference": lambda x: x - x.min(1, keepdim=True).indices,
     "quotient": lambda x: x.sort(-1).values / (1 + x.sort(-1).indices),
     "larger": lambda x: torch.maximum(x, x.sort(-1).indices),
+    "constants": lambda x: x * torch.arange(3),
+    "truths": lambda x: x + (x > 0),
+    "choice": lambda x: torch.where(x > 0, x, x.argsort(-1)),
+    "joined": lambda x: torch.cat([x, x.argsort(-1)]),
 }
 
 
 @pytest.mark.parametrize("function", NUMBERS_AND_PLACES.values(), ids=NUMBERS_AND_PLACES)
-def test_places_are_numbers_among_numbers(function):
+def test_integers_are_numbers_among_numbers(function):
     x = torch.tensor([[0.5, -1.0, 3.0], [2.0, 2.5, -0.25]])
     graph = rewritten(Function(function), x, by=spell_integers, tolerance=0)
     assert "aten.to.dtype" in targets(graph)
