@@ -157,12 +157,16 @@ def cortex_m0(runtime_of: Callable[[str, str], Runtime]) -> Runtime:
 
 
 @pytest.fixture(scope="session")
-def runtime_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Runtime]:
+def runtime_of(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Callable[[str, str], Runtime]:
     """Makes that of a board and an instruction set, once each."""
 
     @cache
     def get(board: str, isa: str) -> Runtime:
         folder = tmp_path_factory.mktemp(f"runtime-{board}-{isa}")
-        return Runtime(kernel_harness(board, isa, folder), Isa.named(isa), folder)
+        harness = kernel_harness(board, isa, folder)
+        repeats = board != "corstone300" or pytestconfig.getoption("long")
+        return Runtime(harness, Isa.named(isa), folder, repeats=repeats)
 
     return get

@@ -45,7 +45,7 @@ def needed_sources(
     providers = {
         name: file
         for file in (*_kernel_files(root, folder), *_microkernel_files(root, isa))
-        for name in _DEFINITION.findall(without_comments(_text(file)))
+        for name in _defined(file)
     }
     files: dict[Path, None] = {}
     for name in (name for text in texts for name in _INCLUDE.findall(text)):
@@ -67,11 +67,7 @@ def needed_sources(
 
 def defined_functions(folder: Path) -> set[str]:
     """The functions with external linkage, `cm_…`, that the C files of a folder define."""
-    return {
-        name
-        for file in sorted(folder.glob("*.c"))
-        for name in _DEFINITION.findall(without_comments(_text(file)))
-    }
+    return {name for file in sorted(folder.glob("*.c")) for name in _defined(file)}
 
 
 def included(file: Path) -> Iterator[Path]:
@@ -106,6 +102,12 @@ def _microkernel_files(root: Path, highest: Isa) -> Iterable[Path]:
     return best.values()
 
 
+@cache
+def _defined(file: Path) -> tuple[str, ...]:
+    return tuple(_DEFINITION.findall(without_comments(_text(file))))
+
+
+@cache
 def _called(file: Path) -> set[str]:
     """Names inside of functions and macros; declarations do not call what they declare."""
     text = without_comments(_text(file))

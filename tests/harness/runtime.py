@@ -6,6 +6,7 @@ import shutil
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cmbuild.conformance.harness import LOG, KernelHarness, Stopped
+from cmbuild.packaging.runtime_sources import needed_sources
 from cmbuild.verify.tolerance import differences
 from cmcompiler.emit.harness_batch import Case, CaseResult, to_array
 from cmcompiler.ir.tensor import Tensor
@@ -33,12 +35,22 @@ class Runtime:
 
     Args:
         folder: for the files of each run; those of a failed one are kept.
+        repeats: whether it also runs what the runtime of another instruction set runs on the same
+            core, compiled from the same files.
     """
 
-    def __init__(self, harness: KernelHarness, isa: Isa, folder: Path) -> None:
+    def __init__(
+        self, harness: KernelHarness, isa: Isa, folder: Path, *, repeats: bool = True
+    ) -> None:
         self.isa = isa
         self._harness = harness
         self._folder = folder
+        self._repeats = repeats
+
+    @property
+    def repeating(self) -> Runtime:
+        """The same, which runs all that it is given."""
+        return Runtime(self._harness, self.isa, self._folder)
 
     def execute(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Runs planned programs in one start of the image.
@@ -65,13 +77,34 @@ class Runtime:
         plans = [make_plan(example.graph, self.isa) for example in everyone]
         for plan in plans:
             check_words(plan)
-        cases = [case_of(plan, example) for plan, example in zip(plans, everyone, strict=True)]
+        due = [
+            (case_of(plan, example), example)
+            for plan, example in zip(plans, everyone, strict=True)
+            if self._repeats or is_apart(plan)
+        ]
+        cases = [case for case, _ in due]
         failures = []
-        for case, example, result in zip(cases, everyone, self.execute(cases), strict=True):
+        for (case, example), result in zip(due, self.execute(cases) if due else (), strict=True):
             wrong = first_mistake(case, example, result)
             if wrong is not None:
                 failures.append(f"{example}: {wrong}")
         assert not failures, "\n".join([f"{len(failures)} of {len(cases)} wrong", *failures[:10]])
+
+
+OTHERS = {Isa.SCALAR: (Isa.MVE,), Isa.DSP: (Isa.SCALAR, Isa.MVE), Isa.MVE: ()}
+"""Instruction sets whose runtimes run a program instead, if it is compiled from the same files."""
+
+
+def is_apart(plan: Plan) -> bool:
+    """Whether a program has code of its own on its instruction set."""
+    kernels = frozenset(step.kernel for step in plan.steps if step.is_call)
+    own = _sources(kernels, plan.isa)
+    return all(_sources(kernels, other) != own for other in OTHERS[plan.isa])
+
+
+@cache
+def _sources(kernels: frozenset[str], isa: Isa) -> tuple[Path, ...]:
+    return needed_sources(kernels, isa)
 
 
 def first_mistake(case: Case, example: Example, result: CaseResult) -> str | None:

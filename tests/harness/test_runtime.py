@@ -20,8 +20,9 @@ from cmcompiler.isa import Isa
 from cmcompiler.ops.activation import Activation
 from cmcompiler.plan.plan import Base, Plan, Ref, Span
 from cmcompiler.plan.planner import make_plan
+from harness.calls import In, Out, calling
 from harness.examples import single
-from harness.runtime import Runtime
+from harness.runtime import Runtime, is_apart
 
 NEGATE = Activation(bytes((-x) & 0xFF for x in range(-128, 128)))
 
@@ -66,6 +67,20 @@ class Renamed(Activation):
     ) -> Sequence[KernelCall]:
         (call,) = super().kernel_calls(inputs, outputs, isa)
         return [replace(call, arguments=[(f"{name}s", word) for name, word in call.arguments])]
+
+
+@pytest.fixture(scope="module")
+def runtime(runtime: Runtime) -> Runtime:
+    return runtime.repeating
+
+
+def test_what_has_no_code_of_its_own_on_a_set_is_left_to_the_others() -> None:
+    """DSP has no form of a table's loop, and none of the loops of sorting."""
+    tables = (make_plan(single(NEGATE, numbers(4)).graph, isa) for isa in Isa)
+    assert [is_apart(plan) for plan in tables] == [True, False, True]
+    outputs = Out("int8", (4,)), Out("int64", (4,))
+    ordered = calling("aten::sort.values", In(numbers(4)), 0, False, *outputs)
+    assert [is_apart(make_plan(ordered.graph, isa)) for isa in Isa] == [False, False, True]
 
 
 @settings(max_examples=5)
