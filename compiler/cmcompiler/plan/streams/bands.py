@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from math import inf
 
 from cmcompiler.ir.op import OUTSIDE, RowCall
-from cmcompiler.plan.streams.costs.surcharge import surcharge
+from cmcompiler.plan.streams.costs.surcharge import Surcharge, surcharge
+from cmcompiler.plan.streams.group import StreamStage
 from cmcompiler.plan.streams.grouping import Computation, Grouping
 from cmcompiler.plan.streams.stream import Stream
 
@@ -35,6 +36,7 @@ class Bands:
         self._grouping = grouping
         self._costs: dict[tuple[Stream, int], float] = {}
         self._grown: dict[tuple[int, int, int], Stream | None] = {}
+        self._surcharges: dict[tuple[int, tuple[int, int]], Surcharge] = {}
 
     def cost(self, stream: Stream, limit: int) -> float:
         """Instructions, roughly, that a group takes more than whole tensors; infinite if it needs
@@ -49,12 +51,18 @@ class Bands:
         if key not in self._costs:
             room = limit - stream.bytes
             self._costs[key] = sum(
-                surcharge(
-                    self._nodes[stage.node], stage.call, self._isa, stream.rings_of(stage)
-                ).at(room)
+                self._surcharge(stage, stream.rings_of(stage)).at(room)
                 for stage in stream.group.stages
             )
         return self._costs[key]
+
+    def _surcharge(self, stage: StreamStage, rings: tuple[int, int]) -> Surcharge:
+        # The grouping makes the call of a stage once for each band, and keeps it.
+        key = id(stage.call), rings
+        if key not in self._surcharges:
+            node = self._nodes[stage.node]
+            self._surcharges[key] = surcharge(node, stage.call, self._isa, rings)
+        return self._surcharges[key]
 
     def refined(self, stream: Stream, limit: int) -> Stream:
         """This group in the bands with the fewest instructions that are found, if any fit.
