@@ -18,6 +18,18 @@ static void unpack(struct cm_depthwise *d)
     d->workspace = (int8_t *)d->workspace + taps->unpacked;
 }
 
+/* Offsets of `count` rows of image `n` from row `y` on, CM_NO_ROW for those outside the image. */
+static void list_rows(const struct cm_rows *rows, int32_t n, int32_t y, int32_t count, int32_t *offsets)
+{
+    int32_t slot = y < rows->ring ? y : y % rows->ring;
+    for (const int32_t *end = offsets + count; offsets < end; ++offsets, ++y, ++slot) {
+        if (slot == rows->ring)
+            slot = 0;
+        *offsets =
+            slot >= 0 && y < rows->height ? n * rows->batch_stride + slot * rows->row_stride : CM_NO_ROW;
+    }
+}
+
 static inline __attribute__((always_inline)) void
 convolve_any(const struct cm_context *context, const struct cm_call *call, bool is_narrow,
              void (*microkernel)(const struct cm_depthwise *))
@@ -54,15 +66,9 @@ convolve_any(const struct cm_context *context, const struct cm_call *call, bool 
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0; y < y1; y += most) {
             depthwise.band = y1 - y < most ? y1 - y : most;
-            int32_t top = y * op->stride_height - op->pad_top;
-            int32_t count = (depthwise.band - 1) * op->stride_height + reach;
-            for (int32_t i = 0; i < count; ++i) {
-                int32_t row = top + i;
-                int32_t inside = row >= 0 && row < op->input.height;
-                input_rows[i] = inside ? (int32_t)cm_row_offset(&op->input, n, row) : CM_NO_ROW;
-            }
-            for (int32_t r = 0; r < depthwise.band; ++r)
-                out_rows[r] = (int32_t)cm_row_offset(&op->output, n, y + r);
+            list_rows(&op->input, n, y * op->stride_height - op->pad_top,
+                      (depthwise.band - 1) * op->stride_height + reach, input_rows);
+            list_rows(&op->output, n, y, depthwise.band, out_rows);
             microkernel(&depthwise);
         }
 }
