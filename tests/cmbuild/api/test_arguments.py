@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from harness.commands import shared_cache
 
 import cmbuild
 from cmbuild.errors import UsageError
@@ -97,8 +98,11 @@ def refused(call: Call, given: dict[str, Any], name: str, value: object) -> None
 
 
 @pytest.fixture(autouse=True)
-def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CMBUILD_CACHE", str(shared_cache(tmp_path_factory)))
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

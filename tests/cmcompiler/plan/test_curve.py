@@ -14,7 +14,10 @@ from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
 
 
-@pytest.fixture(scope="module", params=list(Isa))
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(isa, marks=[pytest.mark.long] * (isa is not Isa.DSP)) for isa in Isa],
+)
 def curve(request: pytest.FixtureRequest) -> tuple[Isa, RamCurve]:
     return request.param, ram_curve(bottlenecks(), request.param, PlanOptions())
 

@@ -37,7 +37,7 @@ def groups(graph: Graph, isa: Isa) -> tuple[Draft, Bands, list[Stream]]:
 
 
 @pytest.mark.parametrize("isa", Isa)
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(example=image_graphs())
 def test_more_memory_takes_fewer_instructions_within_the_limit(example: Example, isa: Isa) -> None:
     _, bands, streams = groups(example.graph, isa)
