@@ -17,7 +17,7 @@ from cmcompiler.frontend.vectors import Samples
 from cmcompiler.frontend.weights import Origin
 
 pytestmark = pytest.mark.timeout(900)
-"""One test exports most of the zoo."""
+"""Two tests export half of the zoo each."""
 
 NAMES = zoo.names()
 
