@@ -32,6 +32,7 @@ from harness.predictions import table as predictions
 from harness.reads import table as reads
 from harness.second_opinion import loops
 from harness.sources import ROOT, torch_users
+from harness.typed_rows import table as types_of_operators
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -167,6 +168,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "tflite-operators": tflite_operators,
     "timing-models": timing_models,
     "second-opinion": second_opinion,
+    "types-of-operators": types_of_operators,
     "zoo": zoo_models,
     "boards": boards,
     "calls-of-packages": calls_of_packages,

@@ -41,6 +41,7 @@ from torchao.quantization.pt2e.quantizer import (
 )
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
+from cmcompiler.frontend.chosen_precision import SHORT_MOVE, is_grid, mark_short_moves
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.narrow_constants import narrow_constants
 from cmcompiler.frontend.narrow_weights import narrow_weights
@@ -76,8 +77,6 @@ _VIEWS = {
     *(_aten.squeeze.dim, _aten.permute.default, _aten.transpose.int),
 }
 
-_OF_GRIDS = {"cmbuild.grid_places", "cmbuild.grid_weights"}
-
 INT16_MAX = 32767
 
 
@@ -100,6 +99,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
         self.quantizers.insert(0, RegisteredQuantizer(INT8_PER_TENSOR_CONFIG, finder, matcher))
         shared = [*SharedQspecQuantizer.SHARED_QSPEC_OPS_DEFAULT, *_MOVEMENTS]
         self.quantizers[-1] = MovementQuantizer(shared)
+        self.quantizers[-1].precision = precision
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         transformed: GraphModule = super().transform_for_annotation(model)
@@ -117,7 +117,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
         for node in annotated.graph.nodes:
             annotation = node.meta.get(Q_ANNOTATION_KEY)
             is_input = node.op == "placeholder" and annotation is not None
-            if is_input and (_is_state(node) or _is_float_mask(node) or _is_grid(node)):
+            if is_input and (_is_state(node) or _is_float_mask(node) or is_grid(node)):
                 annotation.output_qspec = None
             if node.op == "placeholder" and annotation is not None:
                 _quantize_as_added(node)
@@ -150,6 +150,8 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
 class MovementQuantizer(SharedQspecQuantizer):  # type: ignore[misc]
     """Lets operators that move elements share a range, unless they add some up."""
 
+    precision: Patterns = ()
+
     def annotate(self, model: GraphModule) -> None:
         for node in model.graph.nodes:
             if node.target in self.targets and not self._is_annotated(node):
@@ -177,6 +179,8 @@ class MovementQuantizer(SharedQspecQuantizer):  # type: ignore[misc]
                 touches[0] |= self._is_quantized_io_boundary(other)
                 touches[1] |= self._is_uint8_quantized_io_boundary(other)
         specs.sort(key=lambda spec: getattr(spec, "dtype", None) is not torch.int16)
+        if mark_short_moves(shared, self.precision):
+            specs = [_int16(None)]
         return set(shared), specs, touches[0], touches[1]
 
     def _maybe_enqueue_shared_node(
@@ -285,7 +289,7 @@ def _is_read_short(node: Node) -> bool:
         registered = QUANTIZED.get(user.target)  # type: ignore[call-overload]
         if registered is not None and registered.is_short:
             return True
-        if _is_moved(user) and _is_read_short(user):
+        if _is_moved(user) and (SHORT_MOVE in user.meta or _is_read_short(user)):
             return True
     return False
 
@@ -295,7 +299,8 @@ def _is_short_result(node: Node) -> bool:
     registered = QUANTIZED.get(node.target)  # type: ignore[call-overload]
     if registered is not None:
         return bool(registered.is_short)
-    return _is_moved(node) and any(map(_is_short_result, node.all_input_nodes))
+    is_short = SHORT_MOVE in node.meta or any(map(_is_short_result, node.all_input_nodes))
+    return _is_moved(node) and is_short
 
 
 def _is_moved(node: Node) -> bool:
@@ -327,12 +332,6 @@ def _quantize_as_added(node: Node) -> None:
         (scale,) = scales
         for user in node.users:
             user.meta[Q_ANNOTATION_KEY].input_qspec_map[node] = _int16(scale)
-
-
-def _is_grid(node: Node) -> bool:
-    """Whether an input is only read as positions in an image, which take more than 8 bits."""
-    names = {str(user.target).partition(".default")[0] for user in node.users}
-    return bool(names) and names <= _OF_GRIDS
 
 
 def _is_float_mask(node: Node) -> bool:

@@ -7,11 +7,22 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from cmcompiler.errors import InvalidRequest
-from cmcompiler.frontend.precision import BYTES, EVERYTHING, Pattern, Patterns
+from cmcompiler.frontend.precision import (
+    BYTES,
+    EVERYTHING,
+    SHORT_ACTIVATIONS,
+    Pattern,
+    Patterns,
+)
 from cmcompiler.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from torch.fx import Graph, Node
+
+SHORT_MOVE = "cmbuild_short_move"
+"""Where a node's `meta` says that it moves int16 elements, though nothing beside it has any."""
+
+_OF_GRIDS = {"cmbuild.grid_places", "cmbuild.grid_weights"}
 
 _WRAPPED = "module."
 """What paths of a model with state begin with: it is the module of a `WithStates`."""
@@ -41,6 +52,27 @@ def check_patterns(patterns: Patterns, paths: Collection[str]) -> None:
 def precision_of(node: Node, patterns: Patterns) -> str:
     """The precision of the last pattern that matches a module which the node is part of."""
     return _last_match(node, patterns)[1]
+
+
+def is_grid(node: Node) -> bool:
+    """Whether an input is only read as positions in an image, which take more than 8 bits."""
+    names = {str(user.target).partition(".default")[0] for user in node.users}
+    return bool(names) and names <= _OF_GRIDS
+
+
+def mark_short_moves(moves: Collection[Node], patterns: Patterns) -> bool:
+    """Marks connected movements that have int16 activations, but nothing beside them to tell so.
+
+    Only inputs, constants and outputs are beside them. False if they are others.
+    """
+    beside = {other for node in moves for other in (*node.all_input_nodes, *node.users)}
+    is_bare = all(node.op != "call_function" for node in beside.difference(moves))
+    is_short = all(precision_of(node, patterns) in SHORT_ACTIVATIONS for node in moves)
+    if patterns and is_bare and is_short:
+        for node in moves:
+            node.meta[SHORT_MOVE] = True
+        return True
+    return False
 
 
 def is_named(node: Node, patterns: Patterns) -> bool:
