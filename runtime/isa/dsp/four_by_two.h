@@ -19,9 +19,6 @@ enum { ROWS = 4, FEWER_ROWS = 3, DEPTHS = 4 };
 /* Times four depths in each loop, and bytes of code for these. */
 enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
 
-/* What paired columns add for each unit of a row's sum: one of them is plus 128. */
-#define COLUMN_TERM 128U
-
 /* Of both columns, before their weights: what sums begin with. */
 struct starts {
     int32_t at[4];
@@ -35,9 +32,9 @@ struct rescale {
 
 /* Operands of the assembly: three or four rows and some pairs of columns. */
 struct strip {
-    const uint32_t *row; /* or what the sums of rows begin with, before them */
-    uintptr_t row_end;   /* less one for the loop's other output */
-    int32_t entry;       /* entry point, in bytes from the loop's start */
+    const uint32_t *row;
+    uintptr_t row_end; /* less one for the loop's other output */
+    int32_t entry;     /* entry point, in bytes from the loop's start */
     const void *weights_end;
     void *out; /* or the sums if C rescales them */
     int32_t out_stride, zero_point;
@@ -48,21 +45,22 @@ struct strip {
 /* clang-format off */
 #define ADD_PRODUCT(sum, row, weights) "smlad " sum ", " row ", " weights ", " sum "\n"
 
-/* The first two depths of four rows: sums begin with those of r0 to r5 or, of the other pair, with SECOND. ADD_THIRD
-   and ADD_FIRST add to those of the pair's first rows. */
-#define START_SUMS(SECOND0, SECOND1, ADD_THIRD, ADD_FIRST) \
-    "smlad r6, r11, r9, r4\n" \
-    "smlad r2, r11, r8, " SECOND0 "\n" \
-    ADD_THIRD \
-    "sxtb16 r11, r11, ror #8\n" \
+/* The first two depths of four rows: sums of both rows of a pair begin with r0 and r4, of one with r1 and r5.
+   WIDEN makes the second column's weights. */
+#define START_SUMS(WIDEN) \
+    "smlad r2, r11, r8, r0\n" \
+    WIDEN \
     "smlad r0, r10, r8, r0\n" \
-    "smlad r3, r11, r8, " SECOND1 "\n" \
-    ADD_FIRST \
+    "smlad r6, r11, r9, r4\n" \
+    "sxtb16 r11, r11, ror #8\n" \
     "smlad r4, r10, r9, r4\n" \
     "sxtb16 r10, r10, ror #8\n" \
-    "smlad r7, r11, r9, r5\n" "smlad r5, r10, r9, r5\n" "smlad r1, r10, r8, r1\n"
+    "smlad r7, r11, r9, r5\n" \
+    "smlad r5, r10, r9, r5\n" \
+    "smlad r3, r11, r8, r1\n" \
+    "smlad r1, r10, r8, r1\n"
 
-/* Sums of the other row, or column, of a pair. */
+/* Sums of the other row of a pair. */
 #define PART(paired, single) "sub " paired ", " paired ", " single ", lsl #8\n"
 
 /* The first SMMLAR doubles and adds the sum because the multiplier is 2^32 too small; the second shifts right,
@@ -93,13 +91,12 @@ struct strip {
 
 /* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. In an order
    that a Cortex-M7 issues in pairs: a multiplication beside what needs none, results two cycles before their use. */
-#define OUTPUT_FOUR(PART_COLUMNS) \
-    PART_COLUMNS \
+#define OUTPUT_FOUR(PART_FIRST) \
+    PART_FIRST \
     LOAD_RESCALE \
     "bhi.w 4f\n" \
-    PART("r6", "r7") SCALE("r7", "r11") SCALE("r6", "r11") PART("r2", "r3") SCALE("r3", "r8") \
-    PART("r0", "r1") SCALE("r2", "r8") SCALE("r1", "r8") \
-    PART("r4", "r5") SCALE("r5", "r11") SCALE("r0", "r8") SCALE("r4", "r11") \
+    PART("r6", "r7") SCALE("r7", "r11") SCALE("r6", "r11") SCALE("r3", "r8") SCALE("r1", "r8") \
+    PART("r4", "r5") SCALE("r2", "r8") SCALE("r5", "r11") SCALE("r0", "r8") SCALE("r4", "r11") \
     "3:\n" \
     SHIFT("r1", "r9") \
     "ldr r8, [sp, #16]\n" \
@@ -122,15 +119,15 @@ struct strip {
     "strh r3, [r8, r9]\n" \
     NEXT \
     "4:\n" \
-    PART("r0", "r1") SCALE("r1", "r8") PART("r2", "r3") SCALE("r3", "r8") AWAY_FROM_ZERO("r1") \
+    SCALE("r1", "r8") SCALE("r3", "r8") AWAY_FROM_ZERO("r1") \
     PART("r4", "r5") SCALE("r5", "r11") AWAY_FROM_ZERO("r3") PART("r6", "r7") SCALE("r7", "r11") \
     AWAY_FROM_ZERO("r5") SCALE("r0", "r8") AWAY_FROM_ZERO("r7") SCALE("r2", "r8") AWAY_FROM_ZERO("r0") \
     SCALE("r4", "r11") AWAY_FROM_ZERO("r2") SCALE("r6", "r11") AWAY_FROM_ZERO("r4") AWAY_FROM_ZERO("r6") \
     "b.w 3b\n"
 
 /* Any result; or the sums, whose rescaling is left to C. */
-#define OUTPUT_THREE(PART_COLUMNS) \
-    PART_COLUMNS \
+#define OUTPUT_THREE(PART_FIRST) \
+    PART_FIRST \
     "bhi.w 4f\n" \
     LOAD_RESCALE \
     SCALE("r0", "r8") SCALE("r1", "r8") AWAY_FROM_ZERO("r0") SCALE("r2", "r8") AWAY_FROM_ZERO("r1") \
@@ -197,70 +194,45 @@ struct strip {
     "eor r10, #0x80808080\n" \
     "sel r12, r10, r12\n"
 
-/* Pairs four rows. SUM and SUM_OTHER add r10, and lr, which OTHER makes of r11, to a sum in r5 to r8: r10 and r11 are
-   bytes of two rows, plus 128 and as they are. ADD_TO_STARTS adds what follows from the sums to the last argument. */
-#define PAIR_FUNCTION(name, SUM, OTHER, SUM_OTHER, ADD_TO_STARTS) \
+/* Pairs four rows. */
+#define PAIR_FUNCTION(name) \
     __asm(".global " #name "\n" \
           CM_ASM_FUNCTION(name) \
-          "push {r4-r11, lr}\n" \
+          "push {r4, r10, r11, lr}\n" \
           "add r4, r1, r2, lsl #1\n" \
-          "mov r5, #0\n" \
-          "mov r6, #0\n" \
-          "mov r7, #0\n" \
-          "mov r8, #0\n" \
-          "mov r9, #0\n" \
           "mov r12, #0x00ff00ff\n" \
           "uadd8 r12, r12, r12\n" /* bytes that carry are those that SEL takes */ \
           ".p2align 2\n" \
           "1:\n" \
           PAIR_EVEN("r1", "") \
-          SUM("r5") \
           "lsr r10, r10, #8\n" \
           "str r12, [r0], #4\n" \
           "sel r10, r10, r11\n" \
-          OTHER \
           "str r10, [r0, #4]\n" \
           PAIR_EVEN("r4", "subs r3, #1\n") \
-          SUM("r7") \
           "lsr r10, r10, #8\n" \
-          SUM_OTHER("r6") \
           "sel r10, r10, r11\n" \
           "str r12, [r0], #12\n" \
           "str r10, [r0, #-4]\n" \
-          OTHER \
-          SUM_OTHER("r8") \
           "bne 1b\n" \
-          ADD_TO_STARTS \
-          "pop {r4-r11, pc}\n" \
+          "pop {r4, r10, r11, pc}\n" \
           CM_ASM_END)
 
 /* clang-format on */
 
 typedef void strip_function(const struct strip *strip);
-typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks,
-                           uint32_t *starts);
+typedef void pair_function(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks);
 
 pair_function cm_dsp_pair_four, cm_dsp_pair_four_w16;
 
-/* Pairs some chunks of four rows, from depth `at` on, behind as many terms that sums of these rows begin
- * with. */
-static inline void pair_rows(uint32_t *starts, pair_function *pair, int32_t terms, int32_t at,
-                             const int8_t *rows, int32_t stride, int32_t chunks)
-{
-    if (at == 0)
-        for (int32_t i = 0; i < terms; ++i)
-            starts[i] = 0;
-    pair(starts + terms + at, rows, stride, chunks, starts);
-}
-
 /* The loops for one type of weights.
 
-   weight_bytes: of four depths of both columns; terms: words before the rows; turn: times four depths in a
-   loop; code: bytes of code for these. */
+   weight_bytes: of four depths of both columns; turn: times four depths in a loop; code: bytes of code for
+   these. */
 struct loops {
     pair_function *pair;
     strip_function *four, *three;
-    int32_t weight_bytes, terms, four_turn, four_code, three_turn, three_code;
+    int32_t weight_bytes, four_turn, four_code, three_turn, three_code;
 };
 
 /* What all rows of a product share. */
@@ -279,10 +251,8 @@ static inline struct shape shape_of(const struct cm_gemm *gemm, int32_t weight_b
 }
 
 static inline void widen_three(uint32_t *out, const int8_t *row, const int8_t *row1, const int8_t *row2,
-                               int32_t chunks, uint32_t *sums)
+                               int32_t chunks)
 {
-    const uint32_t offset = 0x80808080;
-    uint32_t sum0 = 0, sum1 = 0, sum2 = 0;
     for (; chunks > 0; --chunks, out += 2 * FEWER_ROWS) {
         uint32_t word0 = load_bytes(row), word1 = load_bytes(row1), word2 = load_bytes(row2);
         row += DEPTHS, row1 += DEPTHS, row2 += DEPTHS;
@@ -292,13 +262,7 @@ static inline void widen_three(uint32_t *out, const int8_t *row, const int8_t *r
         out[3] = widen_odd(word0);
         out[4] = widen_odd(word1);
         out[5] = widen_odd(word2);
-        sum0 = add_bytes(word0 ^ offset, sum0);
-        sum1 = add_bytes(word1 ^ offset, sum1);
-        sum2 = add_bytes(word2 ^ offset, sum2);
     }
-    sums[0] = sum0;
-    sums[1] = sum1;
-    sums[2] = sum2;
 }
 
 /* The last one of an odd number of columns. */
@@ -352,10 +316,8 @@ static inline void begin_three(const struct cm_gemm *gemm, const struct shape *s
 {
     const int8_t *row1 = lhs + (count > 1 ? gemm->lhs_stride : 0);
     const int8_t *row2 = row1 + (count > 2 ? gemm->lhs_stride : 0);
-    uint32_t *terms = gemm->workspace, *rows = terms + loops->terms, sums[FEWER_ROWS];
-    widen_three(rows, lhs, row1, row2, shape->chunks, sums);
-    for (int32_t r = 0; r < FEWER_ROWS && loops->terms > 0; ++r)
-        terms[r] = -COLUMN_TERM * sums[r];
+    uint32_t *rows = gemm->workspace;
+    widen_three(rows, lhs, row1, row2, shape->chunks);
     strip->entry = (-shape->chunks & (loops->three_turn - 1)) * loops->three_code;
     strip->row_end = (uintptr_t)(rows + shape->chunks * 2 * FEWER_ROWS);
 }
@@ -367,7 +329,7 @@ static inline void begin_four(const struct cm_gemm *gemm, const struct shape *sh
     int32_t left = shape->chunks - 1; /* after the first one */
     int32_t skipped = left > 0 ? -left & (loops->four_turn - 1) : loops->four_turn;
     strip->entry = skipped * loops->four_code;
-    strip->row_end = (uintptr_t)(strip->row + loops->terms + shape->chunks * ROWS);
+    strip->row_end = (uintptr_t)(strip->row + shape->chunks * ROWS);
     strip->row_end -= gemm->output.rounding != CM_ROUND_HALF_UP;
 }
 
@@ -390,7 +352,7 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
     begin_four(gemm, &shape, loops, &strip);
     for (int32_t fours = (gemm->rows - FEWER_ROWS * threes) / ROWS; fours > 0; --fours) {
         if (lhs != NULL)
-            pair_rows(gemm->workspace, loops->pair, loops->terms, 0, lhs, lhs_stride, shape.chunks);
+            loops->pair(gemm->workspace, lhs, lhs_stride, shape.chunks);
         strip.out = out;
         multiply(gemm, &shape, loops->four, &strip, ROWS);
         lhs += ROWS * lhs_stride;

@@ -1,12 +1,15 @@
 /* int8 matrix product with the DSP extension: see four_by_two.h.
 
    Weights stay int8, as they would otherwise take twice the flash: gemm_s8_w16.c. One word of them holds two
-   depths of both columns, paired as rows are: 256 times the second one plus 128 plus the first one. Sums of
-   rows make good for the 128, and what both pairs give is parted column by column, then row by row. */
+   depths of both columns, each pair a number of 16 bits: 256 times the first one plus the second one.
+   Products of both less those of the second one are 256 times those of the first one, exact if these are
+   smaller than 2^23. Where the first one is -128 and the second one negative, all first ones change their
+   sign, and what sums begin with sees to it that so do their bits:
+   compiler/cmcompiler/ops/support/weight_orders.py. */
 #include "four_by_two.h"
 
 /* clang-format off */
-#define WIDEN_WEIGHTS(single, paired) "sxtb16 " single ", " paired ", ror #8\n"
+#define WIDEN_WEIGHTS(single, paired) "sxtb16 " single ", " paired "\n"
 
 /* Two depths of four rows: r8 and r9 are weights of both columns and of the second one, r10 and r11 rows, two each. */
 #if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
@@ -82,65 +85,46 @@
 #define MULTIPLY_THREE MULTIPLY_TWO_DEPTHS_OF_THREE MULTIPLY_TWO_DEPTHS_OF_THREE
 #define FOUR_TIMES(text) text text text text
 
-/* Sums begin with a part that depends on the row plus one that depends on the columns. */
 #define START_FOUR \
-    "ldr r7, [r12, #4]\n" \
+    "ldr r5, [r12, #12]\n" \
     "ldr r4, [r12, #8]\n" \
     "ldr lr, [sp]\n" \
+    "ldr r1, [r12, #4]\n" \
     "ldr r8, [r12, #16]\n" \
-    "ldr r5, [r12, #12]\n" \
-    "ldr r6, [r12], #20\n" \
-    "ldr r10, [lr, #16]\n" \
-    "ldr r1, [lr, #4]\n" \
-    "ldr r2, [lr, #8]\n" \
-    "ldr r3, [lr, #12]\n" \
-    "ldr r11, [lr, #20]\n" \
-    "ldr r0, [lr], #24\n" \
-    WIDEN_WEIGHTS("r9", "r8") \
-    "add r0, r6\n" \
-    "add r2, r6\n" \
-    START_SUMS("r2", "r3", "add r3, r7\n", "add r1, r7\n") \
+    "ldr r11, [lr, #4]\n" \
+    "ldr r10, [lr], #8\n" \
+    "ldr r0, [r12], #20\n" \
+    START_SUMS(WIDEN_WEIGHTS("r9", "r8")) \
     PRELOAD \
     MULTIPLY_TWO_DEPTHS
 
 #define START_THREE \
     "ldr lr, [sp]\n" \
-    "ldr r1, [lr, #4]\n" \
-    "ldr r2, [lr, #8]\n" \
-    "ldr r0, [lr], #16\n" \
-    "ldr r6, [r12, #4]\n" \
+    "ldr r0, [r12, #4]\n" \
     "ldr r3, [r12, #12]\n" \
     "add r12, #16\n" \
-    "add r0, r6\n" \
-    "add r1, r6\n" \
-    "add r2, r6\n" \
+    PRELOAD_THREE \
+    "mov r1, r0\n" \
     "mov r4, r3\n" \
-    "mov r5, r3\n" \
-    PRELOAD_THREE
+    "mov r2, r0\n" \
+    "mov r5, r3\n"
 
-/* Sums of rows, of their numbers plus 128. */
-#define SUM(sum) "usada8 " sum ", r10, r9, " sum "\n"
-#define OTHER "eor lr, r11, #0x80808080\n"
-#define SUM_OTHER(sum) "usada8 " sum ", lr, r9, " sum "\n"
+/* 256 times the first column's sums, or of those with all bits flipped, plus 1 then; and these alone, where r8 is
+   all of that 1. */
+#define FIRST(both, second) "sub.w " both ", " second "\n"
+#define TELL(sum) "sbfx r8, " sum ", #0, #1\n"
+#define ALONE(sum) "eor " sum ", r8, " sum ", asr #8\n"
 
-/* Minus COLUMN_TERM times the sums, for pairs of rows and for their second rows. */
-#define ADD_TO_STARTS \
-    "ldr r12, [sp, #36]\n" \
-    "add r5, r5, r6, lsl #8\n" \
-    "add r7, r7, r8, lsl #8\n" \
-    "ldm r12, {r0-r3}\n" \
-    "sub r5, r0, r5, lsl #7\n" \
-    "sub r6, r1, r6, lsl #7\n" \
-    "sub r7, r2, r7, lsl #7\n" \
-    "sub r8, r3, r8, lsl #7\n" \
-    "stm r12, {r5-r8}\n"
+#define PART_FOUR \
+    FIRST("r0", "r4") FIRST("r1", "r5") FIRST("r3", "r7") PART("r0", "r1") FIRST("r2", "r6") PART("r2", "r3") \
+    TELL("r1") ALONE("r2") ALONE("r1") ALONE("r3") ALONE("r0")
 
-#define PART_FOUR PART("r0", "r4") PART("r1", "r5") PART("r2", "r6") PART("r3", "r7")
-#define PART_THREE PART("r0", "r3") PART("r1", "r4") PART("r2", "r5")
+#define PART_THREE \
+    FIRST("r0", "r3") FIRST("r1", "r4") FIRST("r2", "r5") TELL("r0") ALONE("r0") ALONE("r1") ALONE("r2")
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-PAIR_FUNCTION(cm_dsp_pair_four, SUM, OTHER, SUM_OTHER, ADD_TO_STARTS);
+PAIR_FUNCTION(cm_dsp_pair_four);
 STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_FOUR));
 STRIP_FUNCTION(cm_dsp_multiply_three, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(PART_THREE));
 /* clang-format on */
@@ -152,7 +136,6 @@ void cm_isa_gemm_s8(const struct cm_gemm *gemm)
         .four = cm_dsp_multiply_four,
         .three = cm_dsp_multiply_three,
         .weight_bytes = 8,
-        .terms = ROWS,
         .four_turn = FOUR_TURN,
         .four_code = FOUR_CODE,
         .three_turn = THREE_TURN,
@@ -166,7 +149,6 @@ void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
     static const struct loops loops = {
         .three = cm_dsp_multiply_three,
         .weight_bytes = 8,
-        .terms = ROWS,
         .three_turn = THREE_TURN,
         .three_code = THREE_CODE,
     };

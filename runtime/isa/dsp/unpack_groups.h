@@ -20,29 +20,33 @@ static inline struct lanes lanes_of(uint32_t even, uint32_t odd)
                           UINT32_C(0x80808080) - 7 * UINT32_C(0x00010001) * (even | odd << 8)};
 }
 
-/* Columns in even bytes are plus 128, as pairs are made of them. */
+/* Plus 128 each. */
 static inline uint32_t unpack_word(uint32_t halves, const struct lanes *lanes)
 {
     const uint32_t even = (halves & UINT32_C(0x000f000f)) * lanes->even;
     const uint32_t odd = (halves >> 8 & UINT32_C(0x000f000f)) * lanes->odd;
-    return (even + odd + lanes->start) ^ UINT32_C(0x80008000);
+    return even + odd + lanes->start;
 }
 
+/* Makes words of pairs of those of bytes. */
+typedef uint32_t pair_bytes(uint32_t bytes);
+
 /* A word is the low halves of four bytes, the next one the high ones; of blocks of four columns, they are of
-   two pairs. */
-static inline void unpack_groups(const struct cm_nibbles *sizes, int8_t *out, const uint8_t *factors,
-                                 const uint8_t *in)
+   two pairs. first: of a pair's columns, in even bytes. */
+static inline __attribute__((always_inline)) void unpack_pairs(const struct cm_nibbles *sizes, int8_t *out,
+                                                               const uint8_t *factors, const uint8_t *in,
+                                                               int32_t first, pair_bytes *pair)
 {
     uint32_t *to = (uint32_t *)(void *)out;
     const uint32_t *from = (const uint32_t *)(const void *)in;
     const int32_t columns = sizes->block;
     for (int32_t left = sizes->weights; left > 0; left -= sizes->group, factors += columns) {
-        const struct lanes low = lanes_of(factors[0], factors[1]);
-        const struct lanes high = lanes_of(factors[columns - 2], factors[columns - 1]);
+        const struct lanes low = lanes_of(factors[first], factors[1 - first]);
+        const struct lanes high = lanes_of(factors[columns - 2 + first], factors[columns - 1 - first]);
         for (int32_t words = (left < sizes->group ? left : sizes->group) / 8; words > 0; --words) {
             const uint32_t both = *from++;
-            *to++ = unpack_word(both, &low);
-            *to++ = unpack_word(both >> 4, &high);
+            *to++ = pair(unpack_word(both, &low));
+            *to++ = pair(unpack_word(both >> 4, &high));
         }
     }
 }

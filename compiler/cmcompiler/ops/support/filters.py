@@ -21,6 +21,9 @@ from cmcompiler.ops.support.requantize import (
 )
 from cmcompiler.ops.support.weight_groups import WeightGroups
 
+PAIRED_SUMS = 1 << 23
+"""Sums are smaller where products with the DSP extension read pairs of bytes: gemm_dsp()."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Filters:
@@ -54,7 +57,8 @@ class Filters:
         """With a bias for raw inputs. Channels that are scaled by zero become sums of zero.
 
         A channel that is one number for all inputs would bar its layer from the fast roundings if
-        its scale is out of the ordinary: it becomes a sum of its bias, with an ordinary scale.
+        its scale is out of the ordinary, or from pairs of weights if its bias is: it becomes a sum
+        of its bias, with an ordinary scale.
 
         Args:
             is_int8: the sums become int8, clamped to the range.
@@ -65,7 +69,7 @@ class Filters:
         weights, bias = weights * used[:, np.newaxis], bias * used
         multipliers, shifts = np.where(used, multipliers, 1 << 30), np.where(used, shifts, -2)
         largest = largest_sums(weights, bias)
-        odd = ~requantize.is_ordinary(multipliers, shifts, largest)
+        odd = ~requantize.is_ordinary(multipliers, shifts, largest) | (largest >= PAIRED_SUMS)
         if is_int8 and odd.any():
             values, most = requantize.bounds(multipliers, shifts, *sum_bounds(weights, bias))
             odd &= values == most
@@ -98,6 +102,13 @@ class Filters:
         largest, depth = largest_sums(self.weights, self.bias), self.weights.shape[1]
         fits = nibbles.suits(self.weights) and nibbles.sums_fit(largest, depth)
         return replace(self, is_narrow=fits, groups=WeightGroups.of(self.weights))
+
+    @property
+    def suits_pairs(self) -> bool:
+        """Whether any two weights of a depth can be 16 bits, and sums fit 24: gemm_dsp()."""
+        most = largest_sums(self.weights, self.bias).max(initial=0)
+        lowest = (self.weights == -128).sum(axis=1).max(initial=0)
+        return bool(most < PAIRED_SUMS and lowest <= 1)
 
     @property
     def holds_nibbles(self) -> bool:

@@ -17,6 +17,7 @@ from cmcompiler.ops.support.weight_orders import (
     SHALLOW_DEPTH,
     dsp_narrow,
     gemm_dsp,
+    gemm_dsp_apart,
     gemm_dsp_wide,
     gemm_mve,
     gemm_mve_narrow,
@@ -63,6 +64,12 @@ def is_wide(isa: Isa, wide: bool) -> bool:
     return wide and isa is Isa.DSP
 
 
+def has_wide_products(filters: Filters, isa: Isa, wide: bool) -> bool:
+    """The same for several rows: their products with the DSP extension read bytes in pairs."""
+    is_odd = isa is Isa.DSP and not filters.is_narrow and not filters.suits_pairs
+    return is_odd or is_wide(isa, wide)
+
+
 def width_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
     """The end of the names of kernel families whose cost depends on the bits of a weight."""
     return _of_weights(filters, isa, wide, ("", "_w16", "_w4", "_g4"))
@@ -71,12 +78,13 @@ def width_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
 def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """The end of the name of a kernel that multiplies so, and its microkernel."""
     suffix = product(filters, isa, wide) + filters.clamp_suffix(isa)
-    return suffix, _of_weights(filters, isa, wide, GEMMS)
+    return suffix, _of_weights(filters, isa, has_wide_products(filters, isa, wide), GEMMS)
 
 
 def product(filters: Filters, isa: Isa, wide: bool = False) -> str:
     """The suffix of `gemm` without the clamp: kernels that share it share their loops."""
-    return _variant(filters, isa, wide) + _half_up(filters, isa)
+    variant = _variant(filters, isa, has_wide_products(filters, isa, wide))
+    return variant + _half_up(filters, isa)
 
 
 def gemv(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
@@ -116,7 +124,7 @@ def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T, 
 
 def gemm_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     """For the microkernel of `gemm`: filters are the columns of the product."""
-    if is_wide(isa, wide):
+    if has_wide_products(filters, isa, wide):
         return gemm_dsp_wide(filters)
     if filters.groups is not None:
         return _grouped(filters, isa, _GEMM_ORDERS[GEMM.provider(isa)], _gemm_block(filters, isa))
@@ -190,7 +198,8 @@ def _grouped(filters: Filters, isa: Isa, order: Order, block: NibbleBlock) -> by
     """Weights of four bits and factors, as unpack_groups() of each instruction set reads them."""
     groups = filters.groups
     assert groups is not None
-    halves = order(replace(filters, weights=groups.nibbles))
+    apart = gemm_dsp_apart if order is gemm_dsp else order
+    halves = apart(replace(filters, weights=groups.nibbles))
     word, raised = {Isa.SCALAR: (1, 7), Isa.DSP: (4, 7), Isa.MVE: (nibbles.WORD, 0)}[isa]
     return nibbles.packed(
         order(filters), block, halves=halves, factors=groups.factors, word=word, raised=raised
@@ -261,7 +270,7 @@ def gemm_workspace(filters: Filters, isa: Isa, rows: int) -> int:
         + {
             Isa.SCALAR: -(-depth // 8) * 32,
             # Four rows of paired bytes, or three of single ones in 16 bits.
-            Isa.DSP: 16 + max(1, -(-depth // 4)) * (16 if only_fours else 24),
+            Isa.DSP: max(1, -(-depth // 4)) * (16 if only_fours else 24),
             Isa.MVE: 0,
         }[GEMM.provider(isa)]
     )

@@ -52,23 +52,48 @@ def gemm_dsp(filters: Filters) -> bytes:
     """Blocks of two channels: four starts, weights, then each one's factors.
 
     Weights of four depths: 0 of both channels, 2 of both, 1 of both, 3 of both. Those of a depth
-    are a pair, 256 * second + 128 + first, as are those of two rows. Sums begin with what makes
-    them, once the pairs are parted, those of the weights plus the bias: for both rows and both
-    channels, one row and both channels, both rows and the second channel, and one of each.
+    are a number of 16 bits, 256 * first + second. Sums begin with what makes them, once rows and
+    channels are parted, those of the weights plus the bias: for both rows and both channels, one
+    row and both channels, both rows and the second channel, and one of each.
+    """
+    blocks = _dsp_pairs(filters)
+    second, first = blocks[..., 0], blocks[..., 1]
+    # -128 * 256 and less do not fit, 128 * 256 and less do.
+    turned = ((first == -128) & (second < 0)).any(axis=(1, 2, 3))
+    signs = np.where(turned, -1, 1)
+    return _dsp_blocks(filters, signs, 256 * signs[:, None, None, None] * first + second)
+
+
+def gemm_dsp_apart(filters: Filters) -> bytes:
+    """The same with bytes of their own for the weights of each channel."""
+    blocks = _dsp_pairs(filters)
+    signs = np.ones(len(blocks), np.int64)
+    return _dsp_blocks(filters, signs, blocks[..., 1] << 8 | blocks[..., 0] & 255)
+
+
+def _dsp_pairs(filters: Filters) -> npt.NDArray[np.int64]:
+    """Block, four depths, odd ones, later ones, the second channel's weight and the first one's."""
+    blocks = _chunk_blocks(filters.filled(2).weights, 2, 4).astype(np.int64)[:, :, ::-1]
+    return blocks.reshape(*blocks.shape[:2], 2, 2, 2).transpose(0, 1, 4, 3, 2)
+
+
+def _dsp_blocks(
+    filters: Filters, signs: npt.NDArray[np.int64], pairs: npt.NDArray[np.int64]
+) -> bytes:
+    """
+    Args:
+        signs: what the first channel's weights are multiplied by.
     """
     full = filters.filled(2)
-    blocks = _chunk_blocks(full.weights, 2, 4)
-    weights = blocks.reshape(*blocks.shape[:2], 2, 2, 2).transpose(0, 1, 4, 3, 2).copy()
-    weights[..., 0] ^= -128
-    depth = 4 * blocks.shape[1]
     first, second = full.bias.astype(np.int64).reshape(-1, 2).T
-    paired, second_paired = _paired(full).reshape(-1, 2).T
-    # Sums of rows, which the kernel takes 128 times off, are of numbers plus 128.
-    both = 256 * second_paired + paired + (depth << 22)
-    starts = [both, first + 256 * second + (depth << 14), second_paired, second]
+    sums = full.weights.astype(np.int64).sum(axis=1).reshape(-1, 2)[:, 0]
+    # 256 times the first channel's sums, or 1 more than those with all bits flipped.
+    one = 256 * signs * first - 255 * (signs < 0)
+    paired = _paired(full).reshape(-1, 2)[:, 1]
+    starts = [paired + 257 * one - (signs * sums << 15), second + one, paired, second]
     return _joined(
         wrap32(np.stack(starts, axis=1)).astype("<i4"),
-        weights,
+        pairs.astype("<i2"),
         full.factors.astype("<i4").reshape(-1, 4),
     )
 
@@ -112,8 +137,8 @@ def _wide_blocks(full: Filters, size: int, starts: Int32Array) -> bytes:
 def gemv_dsp(filters: Filters, rescale: Int32Array) -> bytes:
     """Blocks of four channels: biases, 4 depths of each pair in turn, then each one's rescaling.
 
-    Pairs are as those of gemm_dsp. The first bias of a pair is for both: the kernel takes 256
-    times the second sum off it.
+    Those of a depth are a pair, 256 * second + 128 + first. The first bias of a pair is for both:
+    the kernel takes 256 times the second sum off it.
     """
     full = filters.filled(4)
     channels = np.minimum(np.arange(len(full.bias)), len(rescale) - 1)

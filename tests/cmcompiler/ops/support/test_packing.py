@@ -105,3 +105,42 @@ def test_constant_channels_do_not_bar_a_layer_from_fast_roundings(odd: str) -> N
         found.append(filters.rounding is not Rounding.GENERAL)
     # A large shift to the left may leave a channel that varies.
     assert all(found) or odd == "left"
+
+
+@pytest.mark.parametrize(
+    ("weights", "bias", "suffix"),
+    [
+        (np.full((4, 512), 127), 0, ""),
+        (np.full((4, 520), 127), 0, "_w16"),
+        (np.full((4, 16), -127), 1 << 22, ""),
+        (np.full((4, 16), -127), 1 << 23, "_w16"),
+        (-np.eye(4, 16) * 128, 0, ""),
+        (np.full((4, 2), -128), 0, "_w16"),
+    ],
+)
+def test_products_of_pairs_of_bytes_are_exact_or_of_int16(
+    weights: np.ndarray[tuple[int, ...], np.dtype[np.float64]], bias: int, suffix: str
+) -> None:
+    layer = replace(
+        filters(), weights=weights.astype(np.int8), bias=np.full(len(weights), bias, np.int32)
+    )
+    assert packing.gemm(layer, Isa.DSP)[0] == packing.product(layer, Isa.DSP) == suffix
+    assert packing.gemv(layer, Isa.DSP)[0] == packing.gemm(layer, Isa.MVE)[0] == ""
+    assert packing.has_wide_products(layer, Isa.DSP, wide=False) is bool(suffix)
+
+
+def test_pairs_of_channels_are_parted_into_their_sums() -> None:
+    """As isa/dsp/gemm_s8.c does it with one row, first channels turned or not."""
+    random = np.random.default_rng(5)
+    weights = random.integers(-127, 128, (4, 16)).astype(np.int8)
+    weights[[0, 2], [3, 4]] = -128
+    weights[[1, 3], [3, 4]] = [-1, 0]
+    layer = replace(filters(), weights=weights, bias=random.integers(-(1 << 20), 1 << 20, 4))
+    row = random.integers(-128, 128, 16)
+    blocks = np.frombuffer(packing.gemm_weights(layer, Isa.DSP), "<i4").reshape(2, -1)
+    pairs = np.ascontiguousarray(blocks[:, 4:-4]).view("<i2").reshape(2, 4, 2, 2)
+    pairs = pairs.swapaxes(2, 3).reshape(2, 16).astype(np.int64)
+    second = pairs.astype(np.int8) @ row + blocks[:, 3]
+    both = (pairs @ row + blocks[:, 1] - second).astype(np.int32)
+    sums = np.stack([-(both & 1) ^ both >> 8, second], axis=1).reshape(-1)
+    np.testing.assert_array_equal(sums, weights.astype(np.int64) @ row + layer.bias)
