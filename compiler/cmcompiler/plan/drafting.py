@@ -26,7 +26,7 @@ from cmcompiler.plan.way import Way
 SLOWER = 0.02
 """Part of the instructions that rows may take more within a budget before runs are tried."""
 
-PRICE = 5.0
+PRICE = 6.5
 """Percent of the arena that a percent of the instructions has to save, where channels are left out:
 there the room for streams is a share of more work than is done.
 """
