@@ -38,6 +38,27 @@ void cm_linear_half_up(const struct cm_context *context, const struct cm_call *c
     apply(context, call, cm_isa_gemm_s8_half_up);
 }
 
+/* With weights whose pairs do not suit the DSP extension. */
+void cm_linear_apart(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_apart);
+}
+
+void cm_linear_apart_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_apart_general);
+}
+
+void cm_linear_g4_apart(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_g4_apart);
+}
+
+void cm_linear_g4_apart_general(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_g4_apart_general);
+}
+
 /* With weights of int16. */
 void cm_linear_w16(const struct cm_context *context, const struct cm_call *call)
 {
@@ -182,6 +203,18 @@ void cm_linear_vector_clamped(const struct cm_context *context, const struct cm_
 void cm_linear_vector_long_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_linear_vector_long(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_apart_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_apart(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_g4_apart_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_g4_apart(context, call);
     clamp(context, call);
 }
 

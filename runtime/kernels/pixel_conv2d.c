@@ -54,6 +54,27 @@ void cm_pixel_conv2d_half_up(const struct cm_context *context, const struct cm_c
     convolve(context, call, cm_isa_gemm_s8_half_up);
 }
 
+/* With weights whose pairs do not suit the DSP extension. */
+void cm_pixel_conv2d_apart(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_apart);
+}
+
+void cm_pixel_conv2d_apart_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_apart_general);
+}
+
+void cm_pixel_conv2d_g4_apart(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_g4_apart);
+}
+
+void cm_pixel_conv2d_g4_apart_general(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_g4_apart_general);
+}
+
 /* With weights of int16. */
 void cm_pixel_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
 {
@@ -134,6 +155,18 @@ void cm_pixel_conv2d_clamped(const struct cm_context *context, const struct cm_c
 void cm_pixel_conv2d_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_pixel_conv2d_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_apart_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_apart(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_g4_apart_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_g4_apart(context, call);
     clamp(context, call);
 }
 

@@ -355,8 +355,7 @@ class Conv2d(Convolution):
 
     def _call(self, arguments: ProductArguments, filters: Filters, isa: Isa) -> KernelCall:
         suffix, microkernel = packing.gemm(filters, isa, self.wide)
-        is_wide = packing.has_wide_products(filters, isa, self.wide)
-        plain = ("_w16" if is_wide else "") + filters.clamp_suffix(isa)
+        plain = packing.gemm_suffix(filters, isa, self.wide) + filters.clamp_suffix(isa)
         name = arguments.c_name.removeprefix("cm_")
         return KernelCall(
             name + (suffix if arguments.has_roundings else plain),
@@ -364,7 +363,7 @@ class Conv2d(Convolution):
             (0, self.output_shape[1]),
             microkernel,
             type(arguments),
-            arguments.family + packing.family_suffix(filters, isa, is_wide),
+            arguments.family + packing.family_suffix(filters, isa, self.wide),
         )
 
     def _is_joined(self, images: Tensor) -> bool:
@@ -431,8 +430,7 @@ class Conv2d(Convolution):
         """The weights of each group."""
         size = len(self.weights) // self.groups
         parts = [filters.select(slice(g * size, (g + 1) * size)) for g in range(self.groups)]
-        wide = packing.has_wide_products(filters, isa, self.wide)
-        return [packing.gemm_weights(part, isa, wide) for part in parts]
+        return [packing.gemm_weights(part, isa, self.wide, filters) for part in parts]
 
     def _inside(self, images: Tensor) -> range:
         """The output columns whose windows cross no side of the image."""

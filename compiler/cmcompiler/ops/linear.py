@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated, ClassVar
@@ -153,23 +153,24 @@ class Linear(RequantizedOp):
         filters = self._filters
         form: type[LinearArguments] = LinearArguments
         kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide)
-        pack, workspace = packing.gemm_weights, packing.gemm_workspace(filters, isa, self.rows)
-        wide = packing.has_wide_products(filters, isa, self.wide)
+        pack: Callable[[Filters, Isa, bool], bytes] = packing.gemm_weights
+        workspace = packing.gemm_workspace(filters, isa, self.rows)
         if self._is_vector(isa):
             form = VectorArguments
             kernel, (suffix, microkernel) = "linear_vector", packing.gemv(filters, isa, self.wide)
             pack, workspace = packing.gemv_weights, packing.gemv_workspace(depth, isa)
-            wide = packing.is_wide(isa, self.wide)
             if filters.holds_nibbles:
                 workspace = packing.narrow_workspace(filters, isa)
-            elif long_rows.takes_portions(columns, depth, isa) and not wide:
+            elif long_rows.takes_portions(columns, depth, isa) and not packing.is_wide(
+                isa, self.wide
+            ):
                 kernel, microkernel = "linear_vector_long", long_rows.LONG_GEMV
                 workspace = long_rows.workspace(columns)
         family = kernel if filters.is_narrow else form.family
         arguments = form(
             Address(inputs[0]),
             Address(outputs[0]),
-            weights=Packed(pack(filters, isa, wide)),
+            weights=Packed(pack(filters, isa, self.wide)),
             workspace=Scratch(workspace),
             rows=self.rows,
             depth=depth,
@@ -182,7 +183,7 @@ class Linear(RequantizedOp):
                 arguments.words(),
                 microkernel=microkernel,
                 form=form,
-                family=family + packing.family_suffix(filters, isa, wide),
+                family=family + packing.family_suffix(filters, isa, self.wide),
             )
         ]
 

@@ -51,6 +51,12 @@ CM_MICROKERNEL void cm_isa_gemm_s8(const struct cm_gemm *gemm);
 /* The same with weights of int16 for the DSP extension, made with `wide` by packing.py: gemm_weights. */
 CM_MICROKERNEL void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm);
 
+/* The same for weights whose pairs do not suit the DSP extension, as filters.py: suits_pairs says. */
+CM_MICROKERNEL void cm_isa_gemm_s8_apart(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_apart_general(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_g4_apart(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_g4_apart_general(const struct cm_gemm *gemm);
+
 /* The same with weights of four bits, made of narrowed filters. */
 CM_MICROKERNEL void cm_isa_gemm_s8_w4(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemm_s8_w4_general(const struct cm_gemm *gemm);

@@ -63,6 +63,9 @@ struct strip {
 /* Sums of the other row of a pair. */
 #define PART(paired, single) "sub " paired ", " paired ", " single ", lsl #8\n"
 
+/* Where columns need not be parted. */
+#define PART_ROWS PART("r0", "r1") PART("r2", "r3")
+
 /* The first SMMLAR doubles and adds the sum because the multiplier is 2^32 too small; the second shifts right,
    rounds and adds the zero point. */
 #define SCALE(sum, multiplier) "smmlar " sum ", " sum ", " multiplier ", " sum "\n"

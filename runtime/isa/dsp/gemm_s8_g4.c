@@ -29,3 +29,25 @@ void cm_isa_gemm_s8_g4_half_up(const struct cm_gemm *gemm)
 {
     cm_multiply_nibbles(gemm, unpack_groups, cm_isa_gemm_s8_half_up);
 }
+
+/* Both bytes by themselves. */
+static inline uint32_t pair_apart(uint32_t bytes)
+{
+    return bytes ^ UINT32_C(0x80808080);
+}
+
+static void unpack_apart(const struct cm_nibbles *sizes, int8_t *out, const uint8_t *factors,
+                         const uint8_t *in)
+{
+    unpack_pairs(sizes, out, factors, in, 1, pair_apart);
+}
+
+void cm_isa_gemm_s8_g4_apart(const struct cm_gemm *gemm)
+{
+    cm_multiply_nibbles(gemm, unpack_apart, cm_isa_gemm_s8_apart);
+}
+
+void cm_isa_gemm_s8_g4_apart_general(const struct cm_gemm *gemm)
+{
+    cm_multiply_nibbles(gemm, unpack_apart, cm_isa_gemm_s8_apart_general);
+}

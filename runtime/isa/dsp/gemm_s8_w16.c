@@ -102,12 +102,10 @@
 #define MULTIPLY_THREE MULTIPLY_TWO_DEPTHS_OF_THREE MULTIPLY_TWO_DEPTHS_OF_THREE
 #define FOUR_TIMES(text) text text text text
 
-#define PART_FOUR PART("r0", "r1") PART("r2", "r3")
-
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 PAIR_FUNCTION(cm_dsp_pair_four_w16);
-STRIP_FUNCTION(cm_dsp_multiply_four_w16, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_FOUR));
+STRIP_FUNCTION(cm_dsp_multiply_four_w16, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_ROWS));
 STRIP_FUNCTION(cm_dsp_multiply_three_w16, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(""));
 /* clang-format on */
 

@@ -33,6 +33,7 @@ from cmcompiler.ops.support.weight_orders import (
 GEMM = Microkernel("gemm_s8", dsp=True, mve=True)
 WIDE_GEMM = Microkernel("gemm_s8_w16", dsp=True)
 WIDE_GEMV = Microkernel("gemv_s8_w16", dsp=True)
+APART_GEMM = Microkernel("gemm_s8_apart", dsp=True, mve=True)
 NARROW_GEMM = Microkernel("gemm_s8_w4", dsp=True, mve=True)
 NARROW_GEMV = Microkernel("gemv_s8_w4", dsp=True, mve=True)
 GROUPED_GEMM = Microkernel("gemm_s8_g4", dsp=True, mve=True)
@@ -64,10 +65,10 @@ def is_wide(isa: Isa, wide: bool) -> bool:
     return wide and isa is Isa.DSP
 
 
-def has_wide_products(filters: Filters, isa: Isa, wide: bool) -> bool:
-    """The same for several rows: their products with the DSP extension read bytes in pairs."""
-    is_odd = isa is Isa.DSP and not filters.is_narrow and not filters.suits_pairs
-    return is_odd or is_wide(isa, wide)
+def is_apart(filters: Filters, isa: Isa, wide: bool) -> bool:
+    """Whether products of several rows with the DSP extension cannot read their bytes in pairs."""
+    has_bytes = isa is Isa.DSP and not wide and not filters.is_narrow
+    return has_bytes and not filters.suits_pairs
 
 
 def width_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
@@ -78,18 +79,27 @@ def width_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
 def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """The end of the name of a kernel that multiplies so, and its microkernel."""
     suffix = product(filters, isa, wide) + filters.clamp_suffix(isa)
-    return suffix, _of_weights(filters, isa, has_wide_products(filters, isa, wide), GEMMS)
+    if filters.groups is None and is_apart(filters, isa, wide):
+        return suffix, APART_GEMM
+    return suffix, _of_weights(filters, isa, wide, GEMMS)
 
 
 def product(filters: Filters, isa: Isa, wide: bool = False) -> str:
     """The suffix of `gemm` without the clamp: kernels that share it share their loops."""
-    variant = _variant(filters, isa, has_wide_products(filters, isa, wide))
+    variant = gemm_suffix(filters, isa, wide) + general_suffix(filters, isa)
     return variant + _half_up(filters, isa)
+
+
+def gemm_suffix(filters: Filters, isa: Isa, wide: bool = False) -> str:
+    """The suffix of `gemm` without what depends on outputs."""
+    apart = "_apart" if is_apart(filters, isa, wide) else ""
+    return width_suffix(filters, isa, wide) + apart
 
 
 def gemv(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
     """The end of the name, and the microkernel, for one row."""
-    suffix = _variant(filters, isa, wide) + filters.clamp_suffix(isa)
+    variant = width_suffix(filters, isa, wide) + general_suffix(filters, isa)
+    suffix = variant + filters.clamp_suffix(isa)
     return suffix, _of_weights(filters, isa, wide, GEMVS)
 
 
@@ -99,9 +109,8 @@ def _half_up(filters: Filters, isa: Isa) -> str:
     return "_half_up" if has_loop else ""
 
 
-def _variant(filters: Filters, isa: Isa, wide: bool) -> str:
-    general = "_general" if filters.is_general(isa) else ""
-    return width_suffix(filters, isa, wide) + general
+def general_suffix(filters: Filters, isa: Isa) -> str:
+    return "_general" if filters.is_general(isa) else ""
 
 
 def family_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
@@ -109,7 +118,7 @@ def family_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
 
     With weights of four bits, loops that take all outputs cost several times as much.
     """
-    general = "_general" if filters.is_narrow and filters.is_general(isa) else ""
+    general = general_suffix(filters, isa) if filters.is_narrow else ""
     return width_suffix(filters, isa, wide) + general
 
 
@@ -122,14 +131,23 @@ def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T, 
     return choices[2] if filters.is_narrow else choices[0]
 
 
-def gemm_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
-    """For the microkernel of `gemm`: filters are the columns of the product."""
-    if has_wide_products(filters, isa, wide):
+def gemm_weights(
+    filters: Filters, isa: Isa, wide: bool = False, layer: Filters | None = None
+) -> bytes:
+    """For the microkernel of `gemm`: filters are the columns of the product.
+
+    Args:
+        layer: all filters, if these are a group of them.
+    """
+    if is_wide(isa, wide):
         return gemm_dsp_wide(filters)
+    order = _GEMM_ORDERS[GEMM.provider(isa)]
+    if is_apart(layer or filters, isa, wide):
+        order = gemm_dsp_apart
     if filters.groups is not None:
-        return _grouped(filters, isa, _GEMM_ORDERS[GEMM.provider(isa)], _gemm_block(filters, isa))
+        return _grouped(filters, isa, order, _gemm_block(filters, isa))
     if not filters.is_narrow:
-        return _GEMM_ORDERS[GEMM.provider(isa)](filters)
+        return order(filters)
     if isa is not Isa.MVE:
         return dsp_narrow(filters) if isa is Isa.DSP else scalar_narrow(filters)
     if unpacks_for_rows(filters, isa):
@@ -198,8 +216,8 @@ def _grouped(filters: Filters, isa: Isa, order: Order, block: NibbleBlock) -> by
     """Weights of four bits and factors, as unpack_groups() of each instruction set reads them."""
     groups = filters.groups
     assert groups is not None
-    apart = gemm_dsp_apart if order is gemm_dsp else order
-    halves = apart(replace(filters, weights=groups.nibbles))
+    of_halves = gemm_dsp_apart if order is gemm_dsp else order
+    halves = of_halves(replace(filters, weights=groups.nibbles))
     word, raised = {Isa.SCALAR: (1, 7), Isa.DSP: (4, 7), Isa.MVE: (nibbles.WORD, 0)}[isa]
     return nibbles.packed(
         order(filters), block, halves=halves, factors=groups.factors, word=word, raised=raised

@@ -61,14 +61,18 @@ def gemm_dsp(filters: Filters) -> bytes:
     # -128 * 256 and less do not fit, 128 * 256 and less do.
     turned = ((first == -128) & (second < 0)).any(axis=(1, 2, 3))
     signs = np.where(turned, -1, 1)
-    return _dsp_blocks(filters, signs, 256 * signs[:, None, None, None] * first + second)
+    weights = 256 * signs[:, None, None, None] * first + second
+    return _dsp_blocks(filters, _pair_starts(filters.filled(2), signs), weights)
 
 
 def gemm_dsp_apart(filters: Filters) -> bytes:
-    """The same with bytes of their own for the weights of each channel."""
+    """The same with bytes of their own for the weights of each channel.
+
+    The starts of each channel are for both rows of a pair and for one.
+    """
     blocks = _dsp_pairs(filters)
-    signs = np.ones(len(blocks), np.int64)
-    return _dsp_blocks(filters, signs, blocks[..., 1] << 8 | blocks[..., 0] & 255)
+    weights = 256 * blocks[..., 1] + (blocks[..., 0] & 255)
+    return _dsp_blocks(filters, _row_starts(filters.filled(2)), weights)
 
 
 def _dsp_pairs(filters: Filters) -> npt.NDArray[np.int64]:
@@ -77,25 +81,29 @@ def _dsp_pairs(filters: Filters) -> npt.NDArray[np.int64]:
     return blocks.reshape(*blocks.shape[:2], 2, 2, 2).transpose(0, 1, 4, 3, 2)
 
 
-def _dsp_blocks(
-    filters: Filters, signs: npt.NDArray[np.int64], pairs: npt.NDArray[np.int64]
-) -> bytes:
+def _pair_starts(full: Filters, signs: npt.NDArray[np.int64]) -> Int32Array:
     """
     Args:
         signs: what the first channel's weights are multiplied by.
     """
-    full = filters.filled(2)
     first, second = full.bias.astype(np.int64).reshape(-1, 2).T
     sums = full.weights.astype(np.int64).sum(axis=1).reshape(-1, 2)[:, 0]
     # 256 times the first channel's sums, or 1 more than those with all bits flipped.
     one = 256 * signs * first - 255 * (signs < 0)
     paired = _paired(full).reshape(-1, 2)[:, 1]
     starts = [paired + 257 * one - (signs * sums << 15), second + one, paired, second]
-    return _joined(
-        wrap32(np.stack(starts, axis=1)).astype("<i4"),
-        pairs.astype("<i2"),
-        full.factors.astype("<i4").reshape(-1, 4),
-    )
+    return wrap32(np.stack(starts, axis=1))
+
+
+def _row_starts(full: Filters) -> Int32Array:
+    """Of each channel for both rows of a pair and for one."""
+    starts = np.stack([_paired(full), full.bias.astype(np.int64)], axis=1)
+    return wrap32(starts).reshape(-1, 4)
+
+
+def _dsp_blocks(filters: Filters, starts: Int32Array, pairs: npt.NDArray[np.int64]) -> bytes:
+    factors = filters.filled(2).factors.astype("<i4").reshape(-1, 4)
+    return _joined(starts.astype("<i4"), pairs.astype("<i2"), factors)
 
 
 def gemm_dsp_wide(filters: Filters) -> bytes:
@@ -105,8 +113,7 @@ def gemm_dsp_wide(filters: Filters) -> bytes:
     are for both rows of a pair and for one.
     """
     full = filters.filled(2)
-    starts = wrap32(np.stack([_paired(full), full.bias.astype(np.int64)], axis=1))
-    return _wide_blocks(full, 2, starts.astype("<i4").reshape(-1, 4))
+    return _wide_blocks(full, 2, _row_starts(full).astype("<i4"))
 
 
 def _paired(full: Filters) -> npt.NDArray[np.int64]:
