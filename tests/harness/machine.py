@@ -17,7 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BASE = Path(sys.base_prefix) / f"bin/python3.{sys.version_info.minor}"
 
-PROGRAMS = "bash cat cp df env find flock grep id mkdir mv readlink rm sed sh tail touch uname"
+PROGRAMS = (
+    "bash cat cp df env find flock grep id mkdir mktemp mv readlink rm sed sh tail touch uname"
+)
 COMPILERS = ("arm-none-eabi-gcc", "arm-none-eabi-g++", "cc", "clang", "ccache")
 FROM_APT = (*COMPILERS, "qemu-system-arm", "zsh", "fish")
 TOOLS = (*FROM_APT, "cmake", "ninja")

@@ -185,26 +185,35 @@ def test_tests_ask_for_their_tools_first(machine: Machine):
     done = machine.run("test", "-k", "it")
     assert done.returncode == 0
     assert "cmbuild[export,test]" in done.stderr
-    assert [line for line in done.stdout.splitlines() if line.startswith("==")] == [
+    said = done.stdout.splitlines()
+    assert said[:3] == [
+        "== pytest",
+        "cmbuild was given ['-n', '2', '--dist', 'worksteal', '-k', 'it']",
         "== ruff check",
+    ]
+    assert [line for line in said[3:] if line.startswith("==")] == [
         "== ruff format",
         "== mypy",
         "== clang-format",
-        "== pytest",
     ]
-    assert done.stdout.endswith(
-        "cmbuild was given ['-n', '2', '--dist', 'worksteal', '-k', 'it']\n"
-    )
     assert machine.run("test").stderr == ""
 
 
 def test_one_failed_check_fails_the_tests(machine: Machine):
     assert machine.run("test").returncode == 0
-    (machine.venv / "bin/mypy").write_text("#!/bin/sh\nexit 1\n")
+    # It ends last of all, and only if it runs beside the tests.
+    tests_ran = machine.checkout / "tests-ran"
+    (machine.venv / "bin/pytest").write_text(f"#!/bin/sh\n: >'{tests_ran}'\n")
+    (machine.venv / "bin/mypy").write_text(
+        f"#!/bin/sh\nuntil [ -e '{tests_ran}' ]; do :; done\n"
+        "for each in 1 2 3; do echo out $each; echo err $each >&2; done\nexit 1\n"
+    )
     done = machine.run("test")
     assert done.returncode == 1
+    assert done.stdout.startswith("== pytest\n== ruff check\n"), "the tests run all the same"
+    lines = "".join(f"out {each}\nerr {each}\n" for each in (1, 2, 3))
+    assert f"== mypy\n{lines}== clang-format\n" in done.stdout
     assert done.stdout.endswith("==== 1 of 4 checks failed: mypy ====\n")
-    assert "['-n', '2', '--dist', 'worksteal']" in done.stdout, "the tests run all the same"
 
 
 def test_failed_tests_fail(machine: Machine):
