@@ -93,7 +93,9 @@ class _Separation:
         self._parts: dict[Node, ComplexParts] = {}
 
     def concerns(self, node: Node) -> bool:
-        return _is_complex(node) or any(each in self._parts for each in node.all_input_nodes)
+        if _is_complex(node) or node.target is _ATEN.stft.default:
+            return True
+        return any(each in self._parts for each in node.all_input_nodes)
 
     def separate(self, node: Node) -> None:
         """Notes the parts of a complex node, or replaces a real one that is made of them."""

@@ -48,6 +48,10 @@ COMPUTED = {
     "rfft2": (IMAGE, lambda x: torch.fft.irfft2(torch.fft.rfft2(x) * 2j, s=(6, 5))),
     "stft": (SIGNAL, lambda x: _spectrum(x).abs()),
     "stft, power": (SIGNAL, lambda x: _spectrum(x, center=False, normalized=True).abs().pow(2)),
+    "stft, pairs": (
+        SIGNAL,
+        lambda x: torch.stft(x, 16, 4, window=WINDOW, return_complex=False).square().sum(-1),
+    ),
     "stft of one": (LINE, lambda x: torch.view_as_real(_spectrum(x))),
     "stft of all frequencies": (SIGNAL, lambda x: _spectrum(x, onesided=False).angle().cos()),
     "stft with a short window": (
@@ -94,6 +98,7 @@ COMPUTED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:stft with return_complex=False is deprecated")
 @pytest.mark.parametrize("name", COMPUTED)
 def test_nothing_complex_remains(name):
     shape, function = COMPUTED[name]
