@@ -214,10 +214,11 @@ class LayerComparison:
         results = self._run.run_on((*inputs, *self._held), values, quantized)
         if self._held:
             results, self._held = results
-        leaves = [leaf for leaf in tree_leaves(results) if isinstance(leaf, Tensor)]
+        leaves = [leaf for leaf in tree_leaves(results) if leaf is not None]
         for index, errors in self._outputs.items():
-            if leaves[index].shape == evaluation.outputs[index].shape:
-                errors.add(leaves[index], evaluation.outputs[index])
+            leaf = torch.as_tensor(leaves[index])
+            if leaf.shape == evaluation.outputs[index].shape:
+                errors.add(leaf, evaluation.outputs[index])
         return self._run.seen
 
     def _parts(

@@ -86,7 +86,7 @@ def _outputs(
             if states:
                 results, states = results
             leaves = tree_leaves(results)
-            outputs.append([leaf.numpy() for leaf in leaves if isinstance(leaf, Tensor)])
+            outputs.append([np.asarray(leaf) for leaf in leaves if leaf is not None])
     return outputs
 
 

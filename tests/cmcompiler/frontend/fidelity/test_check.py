@@ -103,19 +103,21 @@ def test_what_an_operator_is_taken_apart_into_has_no_counterpart() -> None:
 
 
 class Divided(nn.Module):
-    """Results of one operator that a lowering makes one by one, and a stack that stays in float."""
+    """Results of one operator that a lowering makes one by one, a stack that stays in float, and a
+    number among the outputs.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("held", torch.zeros(2, 4))
 
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor | float | None, ...]:
         first, second = x.unbind(1)
         third, fourth = (first * second.tanh()).split([1, 3], -1)
         count = self.held[0] + 1
         mean = self.held[1] + (second[0] - self.held[1]) / count
         self.held.copy_(torch.stack([count, mean]))
-        return third, fourth.relu(), mean
+        return 3.5, third, None, fourth.relu(), mean
 
 
 class Heads(nn.Module):
