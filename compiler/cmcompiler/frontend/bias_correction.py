@@ -47,7 +47,9 @@ class Bias:
 
     def means(self, results: Results) -> Tensor:
         """The mean of each of the layer's channels on each sample, shape (samples, channels)."""
-        return torch.stack([x.double().movedim(self.axis, 0).flatten(1).mean(1) for x in results])
+        count = fake(self.layer).shape[self.axis]
+        by_channel = (x.double().movedim(self.axis, 0).reshape(count, -1) for x in results)
+        return torch.stack([channels.mean(1) for channels in by_channel])
 
     def add(self, correction: Tensor) -> None:
         value = constant_value(self.value) + correction

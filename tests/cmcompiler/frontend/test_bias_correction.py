@@ -12,11 +12,19 @@ from cmcompiler.frontend.rewrites.editing import constant_value
 from cmcompiler.frontend.simulation import Simulation
 
 
-@pytest.mark.parametrize("after", [nn.Identity(), nn.ReLU(), nn.Hardsigmoid()])
-def test_a_correction_is_a_few_steps_of_the_layer(after: nn.Module) -> None:
+@pytest.mark.parametrize(
+    ("after", "shape"),
+    [
+        (nn.Identity(), (1, 8)),
+        (nn.Identity(), (8,)),
+        (nn.ReLU(), (1, 8)),
+        (nn.Hardsigmoid(), (1, 8)),
+    ],
+)
+def test_a_correction_is_a_few_steps_of_the_layer(after: nn.Module, shape: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Linear(8, 6), after).eval()
-    samples = [(torch.rand(1, 8) + 1,) for _ in range(8)]
+    samples = [(torch.rand(shape) + 1,) for _ in range(8)]
     prepared = prepare(module, samples[0], samples, refinement=False).graph
     (bias,) = biases(prepared)
     weights = bias.layer.args[1]
