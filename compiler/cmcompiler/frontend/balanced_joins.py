@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -144,7 +145,9 @@ def _places(join: Node) -> Iterator[tuple[slice, Node]]:
     first = 0
     for operand in operands:
         assert isinstance(operand, Node)
-        (source, *_) = operand.all_input_nodes or [operand]
-        count = fake(source if operand.op == "call_module" else operand).shape[dim]
+        source: Any = operand
+        while source.op == "call_module":
+            source = source.args[0]
+        count = fake(source).shape[dim]
         yield slice(first, first + count), operand
         first += count

@@ -9,6 +9,9 @@ from harness.exported import Exported
 from torch import nn
 from torch.nn.functional import avg_pool2d, interpolate
 
+from cmcompiler.frontend.precision import read_precision
+from cmcompiler.frontend.preparation import prepare
+
 
 class Joined(nn.Module):
     """Two branches of very different ranges, of which a convolution makes as much of one as of the
@@ -63,3 +66,11 @@ def test_an_operand_that_lost_its_steps_gets_them_back_though_outputs_gain_littl
     fidelity = exported.check()
     assert fidelity.faithful
     assert min(each.snr_db for each in fidelity.resolutions) > 20
+
+
+def test_an_operand_may_be_rounded_twice() -> None:
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 3, 4, 4),) for _ in range(4)]
+    precision = read_precision({"narrow": "8w16a"}, "test")
+    prepared = prepare(Joined(is_coarse=False), samples[0], samples, precision=precision)
+    assert "balanced concatenations" in [each.name for each in prepared.refinements]
