@@ -1,6 +1,6 @@
 /* Loops of four_by_two.h for weights of int8. One word of them holds two depths of both columns, and
    WIDEN_WEIGHTS(second, both), which what includes this defines, makes of it weights of the second column and
-   those of the first one or of both. */
+   those of the first one or of both. IN_TURN(second, both) puts first the products of what is ready first. */
 #ifndef FOUR_BY_TWO_S8_H
 #define FOUR_BY_TWO_S8_H
 
@@ -20,7 +20,7 @@
 
 #define MULTIPLY_TWO_DEPTHS \
     WIDEN_WEIGHTS("r11", "r8") \
-    ADD_PRODUCT("r0", "r10", "r8") ADD_PRODUCT("r4", "r10", "r11") \
+    IN_TURN(ADD_PRODUCT("r4", "r10", "r11"), ADD_PRODUCT("r0", "r10", "r8")) \
     "sxtb16 r10, r10, ror #8\n" \
     ADD_PRODUCT("r2", "r9", "r8") ADD_PRODUCT("r6", "r9", "r11") \
     "sxtb16 r9, r9, ror #8\n" \
@@ -39,7 +39,7 @@
 
 #define MULTIPLY_TWO_DEPTHS_OF_THREE \
     WIDEN_WEIGHTS("r7", "r6") \
-    ADD_PRODUCT("r0", "r8", "r6") ADD_PRODUCT("r3", "r8", "r7") \
+    IN_TURN(ADD_PRODUCT("r3", "r8", "r7"), ADD_PRODUCT("r0", "r8", "r6")) \
     "ldr r10, [lr, #8]\n" \
     ADD_PRODUCT("r1", "r9", "r6") \
     "ldr r8, [lr, #12]!\n" \
@@ -58,7 +58,7 @@
     "ldr r11, [lr, #4]\n" \
     "ldr r10, [lr], #8\n" \
     WIDEN_WEIGHTS("r9", "r8") \
-    ADD_PRODUCT("r2", "r11", "r8") ADD_PRODUCT("r0", "r10", "r8") ADD_PRODUCT("r6", "r11", "r9") \
+    IN_TURN(ADD_PRODUCT("r6", "r11", "r9"), ADD_PRODUCT("r2", "r11", "r8") ADD_PRODUCT("r0", "r10", "r8")) \
     "sxtb16 r11, r11, ror #8\n" \
     ADD_PRODUCT("r4", "r10", "r9") \
     "sxtb16 r10, r10, ror #8\n" \
@@ -71,7 +71,7 @@
     "ldr r10, [lr, #8]\n" \
     "ldr r8, [lr], #12\n" \
     WIDEN_WEIGHTS("r7", "r6") \
-    ADD_PRODUCT("r1", "r9", "r6") ADD_PRODUCT("r4", "r9", "r7") \
+    IN_TURN(ADD_PRODUCT("r4", "r9", "r7"), ADD_PRODUCT("r1", "r9", "r6")) \
     ADD_PRODUCT("r2", "r10", "r6") ADD_PRODUCT("r5", "r10", "r7") \
     ADD_PRODUCT("r0", "r8", "r6") ADD_PRODUCT("r3", "r8", "r7")
 #endif

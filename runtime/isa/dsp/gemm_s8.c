@@ -11,6 +11,7 @@
 /* clang-format off */
 /* r8 and r9 are weights of both columns and of the second one. */
 #define WIDEN_WEIGHTS(single, paired) "sxtb16 " single ", " paired "\n"
+#define IN_TURN(single, paired) paired single
 
 #define START_FOUR \
     "ldr r5, [r12, #12]\n" \

@@ -9,6 +9,7 @@
 #define WIDEN_WEIGHTS(second, both) \
     "sxtb16 " second ", " both "\n" \
     "sxtb16 " both ", " both ", ror #8\n"
+#define IN_TURN(second, first) second first
 
 /* Bytes of code for four depths: 30 instructions for four rows, 24 for three. */
 enum { FOUR_APART_CODE = 120, THREE_APART_CODE = 96 };
