@@ -118,9 +118,6 @@ def test_a_project_has_needs(project: Commands) -> None:
         assert kept["failure"] is None
         built = project("build", "kept", "--board", "native", "--json")
         assert "8w16a" in json.loads(built.stdout)["mix"]["precision"].values()
-        # Whoever names types means these.
-        plain = project("build", "kept", "--board", "native", "--activations", "int8", "--json")
-        assert json.loads(plain.stdout)["mix"] is None
     finally:
         file.unlink()
 

@@ -8,6 +8,7 @@ import pytest
 
 from cmbuild.errors import UnknownName, UsageError
 from cmbuild.pipeline.naming import Names
+from cmbuild.pipeline.needs import Needs
 from cmbuild.pipeline.options import compose
 from cmbuild.pipeline.pipeline import build_folder
 from cmbuild.pipeline.request import ModelChoice, RunRequest
@@ -24,6 +25,7 @@ io = "int8"
 source = "small.pte"
 [models.zoo]
 source = "digits"
+needs = {snr = "43 dB"}
 """
 
 
@@ -55,6 +57,14 @@ def test_what_the_user_says_comes_first(names: Names):
     request = compose(RunRequest, model="kws", board="native", io="program", seed=5)
     found = names.resolved_run(request).build
     assert (found.source.seed, found.boundary.io) == (5, "program")
+
+
+def test_whoever_names_types_means_these(names: Names):
+    assert names.chosen(ModelChoice(model="zoo")).needs.options == ("--snr",)
+    for types in ({"activations": "int8"}, {"weight_type": "int4"}, {"portable": True}):
+        assert names.chosen(ModelChoice(model="zoo", **types)).needs.options == ()
+    own = Needs(accuracy_drop="1%")
+    assert names.chosen(ModelChoice(model="zoo", needs=own)).needs == own
 
 
 def test_files_and_the_zoo_are_themselves(names: Names):
