@@ -54,6 +54,7 @@ from cmcompiler.frontend.softmax_ranges import choose_softmax_ranges, watch_soft
 from cmcompiler.frontend.state_ranges import choose_state_ranges, watch_states
 from cmcompiler.frontend.unstorable import REASON as UNSTORABLE
 from cmcompiler.frontend.unstorable import Calibration, CalibrationRun, keep_unstorable
+from cmcompiler.frontend.whole_numbers import hold_whole_numbers
 from cmcompiler.usercode import place_of, reason_of, unsupported
 
 Inputs = tuple[Tensor, ...]
@@ -146,7 +147,7 @@ def prepare(
         if unrolled := unroll_beyond(prepared, gates, len(states)):
             shown = _observe(prepared, inputs, calibration, states)
         kept = keep_unstorable(prepared, shown, call_sites)
-        observations = hold_ranges(prepared)
+        observations = hold_whole_numbers(prepared, hold_ranges(prepared))
         refinements: tuple[Refinement, ...] = ()
         reasons = {
             **quantizer.rejections(),
@@ -156,11 +157,12 @@ def prepare(
             **dict.fromkeys(jump_in_float(prepared), JUMPING),
         }
         if refinement:
-            reasons.update(
-                dict.fromkeys(keep_feedback(prepared, shown.samples, len(states)), REASON)
-            )
-            reasons.update(dict.fromkeys(join_in_float(prepared, outputs), JOINED))
+            reasons |= {
+                **dict.fromkeys(keep_feedback(prepared, shown.samples, len(states)), REASON),
+                **dict.fromkeys(join_in_float(prepared, outputs), JOINED),
+            }
             choices.give_own_ranges()
+            observations = hold_whole_numbers(prepared, observations)
             refiner = Refiner(prepared, shown.samples, len(states))
             refinements = refiner.refine(observations, means, operands)
             reasons.update(refiner.in_float)
