@@ -41,10 +41,11 @@ from torchao.quantization.pt2e.quantizer import (
 )
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
-from cmcompiler.frontend.chosen_precision import SHORT_MOVE, is_grid, mark_short_moves
+from cmcompiler.frontend.chosen_precision import SHORT_MOVE, mark_short_moves
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.narrow_constants import narrow_constants
 from cmcompiler.frontend.narrow_weights import narrow_weights
+from cmcompiler.frontend.operators.grid import is_grid
 from cmcompiler.frontend.own_ranges import is_real
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 SHORT_MOVE = "cmbuild_short_move"
 """Where a node's `meta` says that it moves int16 elements, though nothing beside it has any."""
 
-_OF_GRIDS = {"cmbuild.grid_places", "cmbuild.grid_weights"}
-
 _WRAPPED = "module."
 """What paths of a model with state begin with: it is the module of a `WithStates`."""
 
@@ -52,12 +50,6 @@ def check_patterns(patterns: Patterns, paths: Collection[str]) -> None:
 def precision_of(node: Node, patterns: Patterns) -> str:
     """The precision of the last pattern that matches a module which the node is part of."""
     return _last_match(node, patterns)[1]
-
-
-def is_grid(node: Node) -> bool:
-    """Whether an input is only read as positions in an image, which take more than 8 bits."""
-    names = {str(user.target).partition(".default")[0] for user in node.users}
-    return bool(names) and names <= _OF_GRIDS
 
 
 def mark_short_moves(moves: Collection[Node], patterns: Patterns) -> bool:

@@ -16,7 +16,7 @@ from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import ONE_ROUNDING, Array, KernelCall, Packed, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.affine import EVERY, Affine, find_affine
-from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
+from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair, scale_words
 from cmcompiler.ops.support.parameters import (
     Rescale,
     read_operand_zero_point,
@@ -145,11 +145,8 @@ class Add(Pair):
         if affine is None and self.output.shift < 0 and outputs[0].numel >= LEAST_TABLED[isa]:
             return self._tabled_call(tensors)
         if affine is None:
-            scales = {
-                prefix + field: getattr(scale, field)
-                for prefix, scale in (("lhs_", self.lhs), ("rhs_", self.rhs), ("", self.output))
-                for field in ("zero_point", "multiplier", "shift")
-            }
+            fields = ("zero_point", "multiplier", "shift")
+            scales = scale_words(self.lhs, self.rhs, self.output, *fields)
             ends = {"minimum": limits.minimum, "maximum": limits.maximum}
             return self.call(AddArguments, tensors, ADD, joins=False, **scales, **ends)
         return self.call(
@@ -167,17 +164,12 @@ class Add(Pair):
 
     def _short_call(self, tensors: Tensors) -> Sequence[KernelCall]:
         """The sum of int16 operands."""
-        scales = {
-            prefix + field: getattr(scale, field)
-            for prefix, scale in (("lhs_", self.lhs), ("rhs_", self.rhs), ("", self.output))
-            for field in ("multiplier", "shift")
-        }
         return self.call(
             AddArguments16,
             tensors,
             ADD16,
             joins=False,
-            **scales,
+            **scale_words(self.lhs, self.rhs, self.output, "multiplier", "shift"),
             minimum=self.range.minimum,
             maximum=self.range.maximum,
         )

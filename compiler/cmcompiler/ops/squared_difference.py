@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import ONE_ROUNDING, Array, KernelCall, Packed, Tensors
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.elementwise import Pair, PairArguments
+from cmcompiler.ops.support.elementwise import Pair, PairArguments, scale_words
 from cmcompiler.ops.support.parameters import INT8, Rescale
 from cmcompiler.ops.support.requantize import Range
 
@@ -82,14 +82,13 @@ class SquaredDifference(Pair):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         if self.element == np.int16:
-            scales = (("lhs_", self.lhs), ("rhs_", self.rhs), ("", self.output))
-            factors = {
-                prefix + field: getattr(scale, field)
-                for prefix, scale in scales
-                for field in ("multiplier", "shift")
-            }
-            tensors = (*inputs, *outputs)
-            return self.call(SquaredDifferenceArguments16, tensors, SQUARED_DIFFERENCE16, **factors)
+            return self.call(
+                SquaredDifferenceArguments16,
+                (*inputs, *outputs),
+                SQUARED_DIFFERENCE16,
+                joins=False,
+                **scale_words(self.lhs, self.rhs, self.output, "multiplier", "shift"),
+            )
         lhs, rhs = (Packed(_table(scale), 2) for scale in (self.lhs, self.rhs))
         return self.call(
             SquaredDifferenceArguments,

@@ -188,6 +188,23 @@ struct strip {
           OUTPUT \
           CM_ASM_END)
 
+/* Of three rows, whose sums begin with the same. */
+#define START_THREE \
+    "ldr lr, [sp]\n" \
+    "ldr r0, [r12, #4]\n" \
+    "ldr r3, [r12, #12]\n" \
+    "add r12, #16\n" \
+    PRELOAD_THREE \
+    "mov r1, r0\n" \
+    "mov r4, r3\n" \
+    "mov r2, r0\n" \
+    "mov r5, r3\n"
+
+/* Four depths. */
+#define MULTIPLY_FOUR MULTIPLY_TWO_DEPTHS MULTIPLY_TWO_DEPTHS
+#define MULTIPLY_THREE MULTIPLY_TWO_DEPTHS_OF_THREE MULTIPLY_TWO_DEPTHS_OF_THREE
+#define FOUR_TIMES(text) text text text text
+
 /* Four depths of two rows as words of both: SEL takes bytes 0 and 2 from its first operand. */
 #define PAIR_EVEN(row, AFTER_LOADS) \
     "ldr r11, [" row ", r2]\n" \

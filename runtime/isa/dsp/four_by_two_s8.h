@@ -75,22 +75,6 @@
     ADD_PRODUCT("r2", "r10", "r6") ADD_PRODUCT("r5", "r10", "r7") \
     ADD_PRODUCT("r0", "r8", "r6") ADD_PRODUCT("r3", "r8", "r7")
 #endif
-
-/* Four depths. */
-#define MULTIPLY_FOUR MULTIPLY_TWO_DEPTHS MULTIPLY_TWO_DEPTHS
-#define MULTIPLY_THREE MULTIPLY_TWO_DEPTHS_OF_THREE MULTIPLY_TWO_DEPTHS_OF_THREE
-#define FOUR_TIMES(text) text text text text
-
-#define START_THREE \
-    "ldr lr, [sp]\n" \
-    "ldr r0, [r12, #4]\n" \
-    "ldr r3, [r12, #12]\n" \
-    "add r12, #16\n" \
-    PRELOAD_THREE \
-    "mov r1, r0\n" \
-    "mov r4, r3\n" \
-    "mov r2, r0\n" \
-    "mov r5, r3\n"
 /* clang-format on */
 
 #endif

@@ -71,9 +71,6 @@
     ADD_PRODUCT("r3", "r8", "r7") ADD_PRODUCT("r0", "r8", "r6")
 #endif
 
-/* Four depths, in instructions of four bytes: 28 for four rows, 22 for three. */
-#define MULTIPLY_FOUR MULTIPLY_TWO_DEPTHS MULTIPLY_TWO_DEPTHS
-
 #define START_FOUR \
     "ldr lr, [sp]\n" \
     "ldr r1, [r12, #4]\n" \
@@ -87,20 +84,6 @@
     START_SUMS("") \
     PRELOAD \
     MULTIPLY_TWO_DEPTHS
-
-#define START_THREE \
-    "ldr lr, [sp]\n" \
-    "ldr r0, [r12, #4]\n" \
-    "ldr r3, [r12, #12]\n" \
-    "add r12, #16\n" \
-    PRELOAD_THREE \
-    "mov r1, r0\n" \
-    "mov r4, r3\n" \
-    "mov r2, r0\n" \
-    "mov r5, r3\n"
-
-#define MULTIPLY_THREE MULTIPLY_TWO_DEPTHS_OF_THREE MULTIPLY_TWO_DEPTHS_OF_THREE
-#define FOUR_TIMES(text) text text text text
 
 /* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"

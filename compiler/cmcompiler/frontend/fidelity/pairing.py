@@ -16,7 +16,7 @@ from torchao.quantization.pt2e import FixedQParamsObserver
 
 from cmcompiler.decode.registry import operators
 from cmcompiler.frontend.call_sites import marked
-from cmcompiler.frontend.operators.grid import ops as cmbuild
+from cmcompiler.frontend.operators import grid
 from cmcompiler.frontend.rewrites.clamps import bounds_of
 from cmcompiler.frontend.rewrites.exclusions import PADS, padding_of
 from cmcompiler.ir.graph import Graph
@@ -41,7 +41,7 @@ _VIEWS = {
     *(_aten.view.default, _aten.reshape.default, _aten.flatten.using_ints),
     *(_aten.squeeze.default, _aten.squeeze.dim, _aten.squeeze.dims, _aten.unsqueeze.default),
     *(_aten.stack.default, _aten.affine_grid_generator.default),
-    *(cmbuild.grid_places.default, cmbuild.grid_weights.default),
+    *grid.OPERATORS,
 }
 """A lowering may make their elements in another shape, in the same order."""
 _DIVISIONS = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx import Node
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
@@ -34,7 +35,13 @@ def grid_weights(grid: Tensor, number: int, *how: Any) -> Tensor:
 LIBRARY.impl("grid_places", grid_places, "CompositeImplicitAutograd")
 LIBRARY.impl("grid_weights", grid_weights, "CompositeImplicitAutograd")
 
-ops: Any = torch.ops.cmbuild
+OPERATORS = {torch.ops.cmbuild.grid_places.default, torch.ops.cmbuild.grid_weights.default}
+
+
+def is_grid(node: Node) -> bool:
+    """Whether an input is only read as positions in an image, which take more than 8 bits."""
+    readers = {user.target for user in node.users}
+    return bool(readers) and readers <= OPERATORS
 
 
 def _taps(

@@ -21,6 +21,7 @@ from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.element_channels import PairRule
 from cmcompiler.ops.support.movement import broadcast
+from cmcompiler.ops.support.parameters import Rescale
 
 REPEAT = Microkernel("repeat_bytes", mve=True)
 """The kernel that writes operands of joined loops."""
@@ -125,6 +126,14 @@ class PairArguments(Arguments):
 
     operands: Annotated[PairOperands, INLINE]
     rhs_step: Annotated[Int32, "1, or 0 to repeat one element"]
+
+
+def scale_words(lhs: Rescale, rhs: Rescale, output: Rescale, *fields: str) -> dict[str, int]:
+    """Fields of the scales of a pair, as its argument struct spells them: those of its operands
+    begin with `lhs_` and `rhs_`.
+    """
+    scales = (("lhs_", lhs), ("rhs_", rhs), ("", output))
+    return {prefix + field: getattr(scale, field) for prefix, scale in scales for field in fields}
 
 
 @dataclass(frozen=True)
