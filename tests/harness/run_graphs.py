@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
+from cmcompiler.importer.pruning import pruned
 from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.op import Address, Op, PackedPart, Patch, TilePlace, Word
 from cmcompiler.ir.tensor import Tensor
@@ -150,6 +151,17 @@ def bottlenecks(count: int = 2) -> Graph:
         add(Conv2d, (NARROW, 1, 1, WIDE), 1, NARROW)
     ports = [Port(name, t, t.shape, (0, 1, 2, 3)) for name, t in (("x", first), ("y", tensor))]
     return Graph("bottlenecks", tuple(nodes), (ports[0],), (ports[1],))
+
+
+def with_dead_channel(graph: Graph) -> Graph:
+    """The graph with an expanded channel that no projection reads, and without that channel."""
+    nodes = []
+    for node in graph.nodes:
+        op = node.op
+        if isinstance(op, Conv2d) and op.weights.shape[-1] == WIDE:
+            op = replace(op, weights=op.weights * (np.arange(WIDE) != 5))
+        nodes.append(replace(node, op=op))
+    return pruned(replace(graph, nodes=tuple(nodes)))
 
 
 def without_overlaps(found: Sequence[Chain]) -> list[Chain]:

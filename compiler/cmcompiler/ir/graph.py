@@ -138,11 +138,13 @@ class Pruning:
         whole: the graph with all channels; it gives the same outputs.
         live: by name of a tensor of that graph, which of its channels are left.
         is_gathered: convolutions read copies of some channels, without those of no weight.
+        images: by name of a tensor that holds some columns of an image, that image.
     """
 
     whole: Graph
     live: Mapping[str, Mask]
     is_gathered: bool = False
+    images: Mapping[str, Tensor] = field(default_factory=dict)
 
     def left(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The channels left of a tensor's array in the whole graph."""
@@ -151,14 +153,19 @@ class Pruning:
 
     def channels(self, tensor: Tensor) -> int:
         """How many channels a tensor had."""
-        live = self.live.get(tensor.name)
+        live = self.live.get(self._image(tensor).name)
         return channel_count(tensor) if live is None else live.size
 
     def macs_of(self, node: Node) -> int:
         """A node's multiply-accumulates with all channels."""
         is_same = not self.live and not self.is_gathered
-        before = None if is_same else self._macs.get(node.outputs[0].name)
-        return node.op.macs if before is None else before
+        part = node.outputs[0]
+        image = self._image(part)
+        before = None if is_same else self._macs.get(image.name)
+        return node.op.macs if before is None else before * part.numel // (image.numel or 1)
+
+    def _image(self, tensor: Tensor) -> Tensor:
+        return self.images.get(tensor.name, tensor)
 
     @cached_property
     def _macs(self) -> Mapping[str, int]:

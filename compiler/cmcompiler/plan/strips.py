@@ -41,7 +41,7 @@ def striped(graph: Graph) -> Iterator[tuple[Graph, Graph]]:
 def _chain(graph: Graph) -> list[Node]:
     """A feed and the convolutions that follow it, each the only reader of the one before."""
     start = next((i for i, node in enumerate(graph.nodes) if isinstance(node.op, Feed)), None)
-    if start is None or graph.pruning is not None or graph.nodes[start].op.columns is not None:  # type: ignore[attr-defined]
+    if start is None or graph.nodes[start].op.columns is not None:  # type: ignore[attr-defined]
         return []
     chain = [graph.nodes[start]]
     outputs = {port.tensor for port in graph.outputs}
@@ -118,7 +118,18 @@ def _strip(
 def _with(graph: Graph, chain: list[Node], nodes: list[Node]) -> Graph:
     start = graph.nodes.index(chain[0])
     rest = graph.nodes[start + len(chain) :]
-    return replace(graph, nodes=(*graph.nodes[:start], *nodes, *rest))
+    images = [node.outputs[0] for node in chain]
+    pruning = graph.pruning
+    if pruning is not None:
+        parts = {part.name: image for part, image in _parts(nodes, images)}
+        pruning = replace(pruning, images=parts)
+    return replace(graph, nodes=(*graph.nodes[:start], *nodes, *rest), pruning=pruning)
+
+
+def _parts(nodes: list[Node], images: list[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+    """Each tensor of a strip, and the image that it is some columns of."""
+    for index, node in enumerate(nodes[:-1]):
+        yield node.outputs[0], images[index % len(images)]
 
 
 def _only(graph: Graph, nodes: list[Node]) -> Graph:
