@@ -54,6 +54,7 @@ __asm(CM_ASM_FUNCTION(cm_scalar_convolve_shared)
       TWO_TAPS
       "cmp r2, lr\n"
       "bne 5b\n"
+      "cmp r3, #0\n"
       OUTPUT("[r2]", "[r2, #8]")
       "ldr r4, [sp, #8]\n"
       "strb r7, [r4]\n"
@@ -63,6 +64,7 @@ __asm(CM_ASM_FUNCTION(cm_scalar_convolve_shared)
       "cmp r5, #0\n"
       "beq 7f\n"
       "mov r3, r8\n"
+      "cmp r3, #0\n"
       OUTPUT("[r2, #4]", "[r2, #12]")
       "ldr r4, [sp, #8]\n"
       "strb r7, [r4]\n"

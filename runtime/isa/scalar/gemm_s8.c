@@ -8,12 +8,12 @@ static void multiply_pair(const struct cm_gemm *gemm)
     const int32_t depth = gemm->depth, bytes = COLUMNS * ((depth + DEPTHS - 1) & -DEPTHS);
     const int8_t *lhs = gemm->lhs;
     uint32_t *rows = gemm->workspace;
-    struct pair excess = widen_pair(rows, lhs, lhs + gemm->lhs_stride, depth);
+    struct pair offset = widen_pair(rows, lhs, lhs + gemm->lhs_stride, depth);
     struct limits limits = limits_of(&gemm->output);
     struct pair_sums sums;
     const int32_t size = sizeof sums.lower;
-    struct row_output upper = {128 * excess.upper, limits, size, 0, NULL};
-    struct row_output lower = {128 * excess.lower, limits, size, gemm->out_stride, &upper};
+    struct row_output upper = {128 * offset.upper, limits, size, 0, NULL};
+    struct row_output lower = {128 * offset.lower, limits, size, gemm->out_stride, &upper};
     const uint8_t *packed = gemm->weights;
     int8_t *out = gemm->out;
     for (int32_t left = gemm->columns; left > 0; left -= COLUMNS, out += COLUMNS) {

@@ -34,8 +34,8 @@ static void shift_pair(uint8_t *out, const int8_t *row, const int8_t *next, int3
     }
     if (depth % 2 != 0)
         out[0] = out[1] = 0;
-    sums->excess[0] = OFFSET * sum;
-    sums->excess[1] = OFFSET * next_sum;
+    sums->offset[0] = 0 - OFFSET * sum;
+    sums->offset[1] = 0 - OFFSET * next_sum;
 }
 
 void cm_isa_gemm_s8_w4(const struct cm_gemm *gemm)

@@ -11,7 +11,7 @@
     "ldr r6, [r1, #" bias "]\n" \
     "ldr r4, [r1, #" multiplier "]\n" \
     "ldr r5, [r1, #" shift "]\n" \
-    "sub r3, r8\n" \
+    "add r3, r8\n" \
     "add r3, r6\n" \
     SCALE_AND_CLAMP \
     "strb r7, [r2, #" out "]\n"
@@ -61,8 +61,7 @@ __asm(".global cm_scalar_output_rows\n"
       "mov r12, r4\n"
       "2:\n"
       "ldm r0!, {r3}\n"
-      "mov r4, r8\n"
-      "subs r3, r3, r4\n"
+      "add r3, r8\n"
       "ldm r1!, {r4}\n"
       "adds r3, r3, r4\n"
       OUTPUT("[r1, #12]", "[r1, #28]")
@@ -93,8 +92,8 @@ void cm_isa_gemv_s8(const struct cm_gemm *gemm)
 {
     const int32_t depth = (gemm->depth + DEPTHS - 1) & -DEPTHS;
     uint8_t *shifted = gemm->workspace;
-    const uint32_t excess = 128 * shift_row(shifted, gemm->lhs, gemm->depth);
-    struct row_output row = {excess, limits_of(&gemm->output), sizeof(struct sums), 0, NULL};
+    const uint32_t offset = 128 * shift_row(shifted, gemm->lhs, gemm->depth);
+    struct row_output row = {offset, limits_of(&gemm->output), sizeof(struct sums), 0, NULL};
     const uint8_t *packed = gemm->weights;
     int8_t *out = gemm->out;
     for (int32_t left = gemm->columns; left > 0; left -= COLUMNS, out += COLUMNS) {

@@ -7,19 +7,19 @@
 
 enum { OFFSET = 8 }; /* of weights */
 
-/* Rows in the workspace, offset by 128, and what their sums are too large by. */
+/* Rows in the workspace, offset by 128, and what is added to their sums. */
 struct narrow_rows {
     nibble_function *multiply;
     int32_t count;
-    uint32_t excess[2];
+    uint32_t offset[2];
 };
 
 static inline void multiply_narrow(const struct cm_gemm *gemm, const struct narrow_rows *rows)
 {
     const int32_t words = nibble_words(gemm->depth);
     const struct limits limits = limits_of(&gemm->output);
-    struct row_output second = {rows->excess[1], limits, 0, 0, NULL};
-    struct row_output first = {rows->excess[0], limits, 0, gemm->out_stride,
+    struct row_output second = {rows->offset[1], limits, 0, 0, NULL};
+    struct row_output first = {rows->offset[0], limits, 0, gemm->out_stride,
                                rows->count > 1 ? &second : NULL};
     const uint8_t *packed = gemm->weights;
     for (int32_t c = 0; c < gemm->columns; c += COLUMNS) {

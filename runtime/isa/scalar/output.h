@@ -65,7 +65,14 @@ static inline struct limits limits_of(const struct cm_output *output)
     "mov r7, r10\n" \
     "4:\n"
 
+/* The flags are those of the sum: one that is not positive is the lowest output, without scaling, where that is not
+   below the zero point. */
 #define OUTPUT(multiplier, shift) \
+    "bgt 5f\n" \
+    "mov r7, r9\n" \
+    "cmp r7, #0\n" \
+    "bge 4f\n" \
+    "5:\n" \
     "ldr r4, " multiplier "\n" \
     CM_HIGH_PRODUCT("r7", "r3", "r4", "r5", "r6") \
     "ldr r5, " shift "\n" \

@@ -70,7 +70,7 @@ static inline uint32_t add_halves(uint32_t halves)
     return (halves & 0xffff) + (halves >> 16);
 }
 
-/* Offsets two rows by 128: a word for each depth. Returns the sums of the results. */
+/* Offsets two rows by 128: a word for each depth. Returns less the sums of the results. */
 static inline struct pair widen_pair(uint32_t *out, const int8_t *lower, const int8_t *upper, int32_t depth)
 {
     struct pair sum = {0, 0};
@@ -79,13 +79,13 @@ static inline struct pair widen_pair(uint32_t *out, const int8_t *lower, const i
         for (int32_t count; depth - k >= 4; k += count) {
             count = depth - k < SUMMED ? (depth - k) & -4 : SUMMED;
             uint64_t sums = cm_scalar_widen_rows(out + k, lower + k, upper + k, lower + k + count);
-            sum.lower += add_halves((uint32_t)sums);
-            sum.upper += add_halves((uint32_t)(sums >> 32));
+            sum.lower -= add_halves((uint32_t)sums);
+            sum.upper -= add_halves((uint32_t)(sums >> 32));
         }
     for (; k < depth; ++k) {
-        uint32_t low = (uint8_t)(lower[k] ^ 0x80), high = (uint8_t)(upper[k] ^ 0x80);
-        sum.lower += low;
-        sum.upper += high;
+        uint32_t low = (uint32_t)(lower[k] + 128), high = (uint32_t)(upper[k] + 128);
+        sum.lower -= low;
+        sum.upper -= high;
         out[k] = low | high << 16;
     }
     return sum;

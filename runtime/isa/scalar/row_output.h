@@ -10,7 +10,7 @@
 
 /* How the sums of a row become outputs. */
 struct row_output {
-    uint32_t excess;
+    uint32_t offset; /* of all sums: added */
     struct limits limits;
     int32_t size;   /* of the sums, in bytes */
     int32_t stride; /* from a row of outputs to the next */
@@ -23,7 +23,7 @@ static inline void output_any(const struct cm_gemm *gemm, const struct block *bl
 {
     for (; row != NULL; out += row->stride, row = row->next, sums += COLUMNS)
         for (int32_t i = 0; i < row->size / (int32_t)sizeof *sums; ++i) {
-            int32_t sum = (int32_t)(sums[i] - row->excess + (uint32_t)block->bias[i]);
+            int32_t sum = (int32_t)(sums[i] + row->offset + (uint32_t)block->bias[i]);
             out[i] = cm_output_s8(&gemm->output, sum, block->multiplier[i], block->shift[i]);
         }
 }

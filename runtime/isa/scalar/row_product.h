@@ -20,7 +20,7 @@ struct sums {
     uint32_t column[COLUMNS];
 };
 
-/* Offsets a row by 128. Returns the sum of the results. */
+/* Offsets a row by 128. Returns less the sum of the results. */
 static inline uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
 {
     uint32_t sum = 0;
@@ -32,11 +32,11 @@ static inline uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
             four ^= UINT32_C(0x80808080);
             memcpy(__builtin_assume_aligned(out + k, 4), &four, 4);
             four = (four & 0x00ff00ff) + (four >> 8 & 0x00ff00ff);
-            sum += (four & 0xffff) + (four >> 16);
+            sum -= (four & 0xffff) + (four >> 16);
         }
     for (; k < depth; ++k) {
         out[k] = (uint8_t)(row[k] ^ 0x80);
-        sum += out[k];
+        sum -= out[k];
     }
     for (; k % DEPTHS != 0; ++k)
         out[k] = 0;
