@@ -35,8 +35,8 @@ class Runtime:
 
     Args:
         folder: for the files of each run; those of a failed one are kept.
-        repeats: whether it also runs what the runtime of another instruction set runs on the same
-            core, compiled from the same files.
+        repeats: whether it also runs what the runtime of another instruction set runs, compiled
+            from the same files.
     """
 
     def __init__(
