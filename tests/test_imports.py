@@ -41,7 +41,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.costly_roundings",
     "cmcompiler.frontend.divisors",
     "cmcompiler.frontend.equalisation",
-    "cmcompiler.frontend.failed_calls",
+    *("cmcompiler.frontend.failed_calls", "cmcompiler.frontend.forward_calls"),
     "cmcompiler.frontend.feedback",
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("cells", "check", "forced")),
     *(f"cmcompiler.frontend.fidelity.{name}" for name in ("double", "layer_errors", "pairing")),

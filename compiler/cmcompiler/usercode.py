@@ -30,6 +30,12 @@ _PASS = re.compile(r"when running the '(?P<name>\w+)' pass")
 _MODULE = re.compile(r"(the module|module (?P<path>[\w.]+)): ")
 ITSELF = "the compiler"
 """Names the compiler in messages, for errors that are not a library's."""
+_DEVICES = (
+    *("Found no NVIDIA driver", "Torch not compiled with CUDA enabled", "No CUDA GPUs"),
+    *("not linked with support for", "torch.cuda.is_available() is False"),
+    *("Expected all tensors to be on the same device", "No HIP GPUs", "XPU device"),
+)
+"""Parts of torch's messages about devices."""
 _LONGEST = 240
 """Characters of another library's message that are shown."""
 _OWN = Path(cmcompiler.__file__).resolve().parent
@@ -56,6 +62,8 @@ def blaming(root: Path, *, always: bool = True) -> Iterator[None]:
         place = _place(error, root)
         if place is None and not always:
             raise
+        if (device := device_reason(error)) is not None:
+            raise InvalidRequest(f"{place or root}: {device[0]}", device[1]) from error
         reason = str(error).partition("\n")[0]
         raise InvalidRequest(f"{place or root}: {type(error).__name__}: {reason}") from error
 
@@ -103,6 +111,16 @@ def unsupported(what: str, hint: str | None = None) -> Iterator[None]:
             f"{at}{what} cannot take this model: {type(root).__name__}{within}: {reason}",
             None if place else hint,
         ) from error
+
+
+def device_reason(error: BaseException) -> tuple[str, str] | None:
+    """What to say of an error about a device that this computer lacks, and what to do."""
+    if not any(part in str(error) for part in _DEVICES):
+        return None
+    return (
+        "the model asks for a device that this computer does not have",
+        "stay on the device of the inputs, x.device, and load weights with map_location='cpu'",
+    )
 
 
 def reason_of(error: BaseException) -> str:

@@ -77,3 +77,7 @@ def one_of_two_inputs() -> Made:
 
 def without_forward() -> Made:
     return nn.ModuleList([nn.Linear(4, 4)]).eval(), torch.ones(1, 4)
+
+
+def integers_for_a_layer() -> Made:
+    return nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval(), torch.ones(1, 4, dtype=torch.long)

@@ -19,6 +19,12 @@ from torch.fx import GraphModule
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.copies import copied, in_eval_mode, tensors_of
 from cmcompiler.frontend.failed_calls import check_arguments, place_of_forward, refusal
+from cmcompiler.frontend.forward_calls import (
+    CallWatch,
+    StateWatch,
+    refuse_chance,
+    refuse_derivatives,
+)
 from cmcompiler.frontend.model import is_quantization_aware
 from cmcompiler.frontend.outputs import check_outputs
 from cmcompiler.frontend.single_precision import FloatWatch, converted, other_types, single
@@ -45,8 +51,8 @@ def adapted(
     Raises:
         InvalidRequest: forward() takes more inputs, or fewer.
         Unsupported: a module of TorchScript that cannot be exported, one that is quantised, has
-            observers or has no weights yet, complex inputs, outputs without tensors, or a module
-            that fails on the inputs.
+            observers or has no weights yet, complex inputs, outputs without tensors, a module that
+            fails on the inputs, differentiates, or computes something else in the next call.
     """
     if is_quantization_aware(module):
         return module, ()
@@ -128,14 +134,33 @@ class _Trial:
             own = in_eval_mode(copied(module))
         if own is None:
             return cls((), (False,) * len(given), ())
-        with _told(own), torch.random.fork_rng(devices=[]), torch.no_grad():
-            outputs = (own(*given),)
+        calls, second = CallWatch(), tuple[Any, ...]()
+        try:
+            with _told(own), _as_a_trial(), calls:
+                outputs = (own(*given),)
+        finally:
+            refuse_derivatives(calls)
+        state = StateWatch(own)
         # Watching imports torch's compiler, a second; and some libraries fail when watched.
         if outputs:
-            with suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad(), watch:
-                own(*(x.detach().clone() for x in inputs))
+            with suppress(Exception), _as_a_trial(), watch:
+                second = (own(*(x.detach().clone() for x in inputs)),)
+        if second:
+            refuse_chance(calls, lambda: _called_anew(module, inputs), outputs)
+            state.refuse(outputs, second)
         written = tuple(x._version > v for x, v in zip(given, before, strict=True))
         return cls(watch.types, written, outputs)
+
+
+@contextmanager
+def _as_a_trial() -> Iterator[None]:
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        yield
+
+
+def _called_anew(module: torch.nn.Module, inputs: Sequence[Tensor]) -> tuple[Any, ...]:
+    with _as_a_trial():
+        return (in_eval_mode(copied(module))(*(x.detach().clone() for x in inputs)),)
 
 
 @contextmanager

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmcompiler.usercode import shown
+from cmcompiler.usercode import is_library, shown
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -20,6 +21,7 @@ _KEY = "cmbuild_node"
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _INSTRUCTION = re.compile(r"#(\d+)\b")
 _LIBRARIES = ("torch", "torchao", "executorch")
+_is_library = cache(is_library)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,8 @@ class CallSite:
     Attributes:
         operator: of the exported graph: `conv1d`.
         module: path of the module that makes the call: `blocks.0.conv`; empty for the whole.
-        file, line: of the user's source; None where only libraries are involved, as in a
-            torch.nn.Sequential.
+        file, line: of the user's source, else of a library other than torch; None where there is
+            neither, as in a torch.nn.Sequential.
     """
 
     operator: str
@@ -116,12 +118,14 @@ def _is_emitted(node: Node) -> bool:
 
 
 def _call_site(node: Node, libraries: tuple[Path, ...]) -> CallSite:
-    file = line = None
-    for frame in _FRAME.finditer(node.meta.get("stack_trace") or ""):
-        if frame["file"].startswith("<"):  # of code that torch generates
-            continue
-        if not any(Path(frame["file"]).is_relative_to(folder) for folder in libraries):
-            file, line = frame["file"], int(frame["line"])
+    frames = [
+        (frame["file"], int(frame["line"]))
+        for frame in _FRAME.finditer(node.meta.get("stack_trace") or "")
+        if not frame["file"].startswith("<")  # of code that torch generates
+        and not any(Path(frame["file"]).is_relative_to(folder) for folder in libraries)
+    ]
+    own = [frame for frame in frames if not _is_library(frame[0])]
+    file, line = next(reversed(own or frames), (None, None))
     stack: Mapping[str, tuple[str, object]] = node.meta.get("nn_module_stack") or {}
     paths = [path for path, _ in stack.values()]
     return CallSite(_operator(node), paths[-1] if paths else "", file, line)

@@ -71,12 +71,12 @@ def in_eval_mode(module: torch.nn.Module) -> torch.nn.Module:
     return copied(module).eval()
 
 
-def tensors_of(module: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Tensors, wherever the module holds them."""
+def tensors_of(holder: object) -> Iterator[torch.Tensor]:
+    """Tensors, wherever a module or a result holds them."""
     import torch
 
     seen: set[int] = set()
-    ahead: list[Any] = [module]
+    ahead: list[Any] = [holder]
     while ahead:
         each = ahead.pop()
         if id(each) in seen:

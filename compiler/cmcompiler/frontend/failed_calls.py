@@ -17,7 +17,14 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
 
 from cmcompiler.errors import InvalidRequest, Unsupported
-from cmcompiler.usercode import is_library, module_place, reason_of, shown, user_line
+from cmcompiler.usercode import (
+    device_reason,
+    is_library,
+    module_place,
+    reason_of,
+    shown,
+    user_line,
+)
 
 _CALLS = {"_call_impl", "_wrapped_call_impl"}
 """Methods of torch.nn.Module that call forward()."""
@@ -102,6 +109,8 @@ def refusal(error: Exception, module: nn.Module) -> Unsupported | None:
     """
     line = user_line(error)
     call = _failed(error)
+    if line is not None and (device := device_reason(error)) is not None:
+        return Unsupported(f"{line}: {device[0]}", device[1])
     if call is None:
         if line is None:
             return None
@@ -138,6 +147,11 @@ def _need(part: nn.Module, x: Tensor) -> _Need | None:
     """What the part takes; None if that is known to no one but the part."""
     if isinstance(part, (nn.Embedding, nn.EmbeddingBag)):
         return _tokens(part, x)
+    if not x.is_floating_point() and not x.is_complex() and _is_of_floats(part):
+        return _Need(
+            "takes floating-point numbers",
+            "convert them in forward(), x.float(), or give the inputs in float32",
+        )
     dimensions = next((n for kind, n in _IMAGES.items() if isinstance(part, kind)), ())
     if dimensions and x.ndim not in dimensions:
         return _Need(
@@ -155,6 +169,10 @@ def _need(part: nn.Module, x: Tensor) -> _Need | None:
             f"normalized_shape={list(ends)} takes that",
         )
     return _features(part, x) or _channels(part, x) or _kernel(part, x)
+
+
+def _is_of_floats(part: nn.Module) -> bool:
+    return any(held.is_floating_point() for held in part.parameters(recurse=False))
 
 
 def _features(part: nn.Module, x: Tensor) -> _Need | None:

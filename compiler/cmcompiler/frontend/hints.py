@@ -55,6 +55,14 @@ _SEEN = {
         "an operator writes its result to out=",
         "assign what it returns",
     ),
+    "Higher order ops do not support aliasing": (
+        "a branch, or a step of a loop, returns an input of it or one tensor twice",
+        "return a copy: x.clone()",
+    ),
+    "FlexAttention does not support": (
+        "flex_attention cannot be exported for this computer",
+        "write F.scaled_dot_product_attention with a mask",
+    ),
     ".numpy() is not supported": (
         "NumPy cannot be part of a program",
         "compute with torch in forward(), or with NumPy before and after the model; "

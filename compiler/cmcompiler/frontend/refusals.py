@@ -18,7 +18,7 @@ from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import named_arguments
-from cmcompiler.usercode import module_place, shown
+from cmcompiler.usercode import is_library, module_place, shown
 
 _aten = torch.ops.aten
 _POOLS = {
@@ -147,7 +147,7 @@ def place_of(node: Node, call_sites: Mapping[str, CallSite]) -> str:
     site = call_sites.get(marked(node) or node.name)
     if site is None:
         return ""
-    if site.file is None:
+    if site.file is None or is_library(site.file):
         return f"{module_place(site.module)}: " if site.module else ""
     return f"{shown(site.file)}:{site.line}: "
 

@@ -17,7 +17,7 @@ from cmcompiler.frontend.adaptation import adapted
 from cmcompiler.usercode import shown
 
 FOLDER = Path(__file__).parents[2] / "data"
-GALLERIES = ("bad_modules", "bad_calls")
+GALLERIES = ("bad_modules", "bad_calls", "bad_hosts")
 EXPECTED = {name: tomllib.loads((FOLDER / f"{name}.toml").read_text()) for name in GALLERIES}
 
 

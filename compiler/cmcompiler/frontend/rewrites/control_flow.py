@@ -33,8 +33,13 @@ from cmcompiler.usercode import place_of_node
 _ATEN = torch.ops.aten
 _CONDITION = torch.ops.higher_order.cond
 _LOOP = torch.ops.higher_order.while_loop
+_SCAN = torch.ops.higher_order.scan
+_MAP = torch.ops.higher_order.map_impl
 
-_WRAPPERS = {"wrap_with_set_grad_enabled", "wrap_with_autocast", "tag_activation_checkpoint"}
+_WRAPPERS = {
+    *("wrap_with_set_grad_enabled", "wrap_with_autocast", "tag_activation_checkpoint"),
+    *("wrap", "hints_wrapper", "invoke_subgraph"),
+}
 """Names of operators that compute a subgraph as it is; its operands follow it."""
 
 MOST_TURNS = 1024
@@ -51,19 +56,30 @@ _CONJUNCTIONS = {
 def write_out_branches_and_loops(module: GraphModule) -> None:
     """
     Raises:
-        Unsupported: a loop without a fixed largest number of turns, or with too many.
+        Unsupported: a loop without a fixed largest number of turns, or with too many; another
+            operator of functions.
     """
     while True:
         nodes = [node for node in module.graph.nodes if _has_subgraphs(node)]
         if not nodes:
+            _refuse_others(module)
             return
         for node in nodes:
             _replace_results(node, _results(node))
         module.graph.eliminate_dead_code()
 
 
+def _refuse_others(module: GraphModule) -> None:
+    for node in module.graph.nodes:
+        if isinstance(node.target, HigherOrderOperator):
+            raise Unsupported(
+                f"{place_of_node(node)}no kernel for {node.target}, which calls functions",
+                "call them in forward(); branch with torch.cond, repeat with while_loop or scan",
+            )
+
+
 def _has_subgraphs(node: Node) -> bool:
-    return node.target in (_CONDITION, _LOOP) or _wrapper(node) in _WRAPPERS
+    return node.target in (_CONDITION, _LOOP, _SCAN, _MAP) or _wrapper(node) in _WRAPPERS
 
 
 def _wrapper(node: Node) -> str:
@@ -75,8 +91,17 @@ def _results(node: Node) -> list[Node]:
         return _branch(node)
     if node.target is _LOOP:
         return _turns(node)
-    places = [i for i, each in enumerate(node.args) if _is_attribute(each)]
-    return _inlined(node, node.args[places[0]], node.args[places[0] + 1 :])
+    if node.target is _SCAN:
+        body, first, lines, rest = node.args
+        return _rows(node, body, first, lines, rest)
+    if node.target is _MAP:
+        body, lines, rest = node.args
+        return _rows(node, body, (), lines, rest)
+    place = next(i for i, each in enumerate(node.args) if _is_attribute(each))
+    operands = node.args[place + 1 :]
+    if operands and isinstance(operands[0], str):  # the name of a region that is compiled once
+        operands = operands[1:]
+    return _inlined(node, node.args[place], operands)
 
 
 def _is_attribute(given: Any) -> bool:
@@ -114,13 +139,7 @@ def _turns(node: Node) -> list[Node]:
             return values
         is_endless = truth is None and not any(k is not None for k in known)
         if is_endless or turn >= MOST_TURNS or turn * size > MOST_NODES:
-            raise Unsupported(
-                f"{place_of_node(node)}a loop has "
-                + ("no fixed largest number of" if is_endless else f"more than {turn:,}")
-                + " turns",
-                "count them in a variable that begins with a constant, and bound it in the "
-                "condition: (i < 8) & (…)",
-            )
+            raise _unbounded(node, None if is_endless else turn)
         if truth is None:
             is_next = _scalar(node, _undecided(is_next))
             if goes_on is not None:
@@ -130,6 +149,34 @@ def _turns(node: Node) -> list[Node]:
         known = [_held(node, each, values) for each in made]
         values = made if goes_on is None else _chosen(node, goes_on, made, values)
         turn += 1
+
+
+def _unbounded(node: Node, most: int | None) -> Unsupported:
+    number = "no fixed largest number of" if most is None else f"more than {most:,}"
+    return Unsupported(
+        f"{place_of_node(node)}a loop has {number} turns",
+        "count them in a variable that begins with a constant, and bound it in the condition: "
+        "(i < 8) & (…)",
+    )
+
+
+def _rows(node: Node, body: Any, first: Any, lines: Any, rest: Any) -> list[Node]:
+    """The last values of a scan's variables, and what it makes of each row of its tensors."""
+    values = [_tensor(node, each) for each in first]
+    count = fake(lines[0]).shape[0]
+    if count > MOST_TURNS or count * len(_subgraph(node, body).nodes) > MOST_NODES:
+        raise Unsupported(
+            f"{place_of_node(node)}{count:,} rows are too many to be computed one after the other",
+            "compute them at once, as torch.vmap does, or reduce their number",
+        )
+    made: list[list[Node]] = []
+    for row in range(count):
+        given = [insert(node, _ATEN.select.int, each, 0, row) for each in lines]
+        results = _inlined(node, body, [*values, *given, *rest])
+        values = results[: len(values)]
+        made.append(results[len(values) :])
+    stacked = (insert(node, _ATEN.stack.default, list(each)) for each in zip(*made, strict=True))
+    return [*values, *stacked]
 
 
 def _inlined(node: Node, way: Any, operands: Any) -> list[Node]:

@@ -54,8 +54,10 @@ def _softmax(node: Node, given: _Given) -> Node | None:
     source, rank = given["self"], fake(node).ndim
     dim = given["dim"] % max(rank, 1)
     assert callable(node.target)
-    if given["dtype"] is not None or dim >= rank - 1:
+    if given["dtype"] not in (None, fake(source).dtype):
         return None
+    if dim >= rank - 1:
+        return insert(node, node.target, source, dim) if given["dtype"] else None
     order = [*(each for each in range(rank) if each != dim), dim]
     back = [order.index(each) for each in range(rank)]
     rows = insert(node, aten.permute.default, source, order)

@@ -8,7 +8,10 @@ import pytest
 import torch
 from harness.rewriting import rewritten, targets
 from torch import Tensor, nn
+from torch._higher_order_ops.map import map as map_rows
+from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
+from torch.utils._pytree import tree_leaves
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.rewrites.control_flow import MOST_TURNS, write_out_branches_and_loops
@@ -86,6 +89,28 @@ def test_a_loop_of_a_fixed_count_chooses_nothing():
     graph = rewritten(Layers(_fixed), x, by=write_out_branches_and_loops, tolerance=0)
     assert targets(graph).count("aten.linear.default") == 3
     assert not {"aten.where.self", "aten.lt.Scalar"} & set(targets(graph))
+
+
+def _scan(net: Layers, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def step(state: Tensor, row: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        state = torch.tanh(state + net.a(row[0]) * row[1])
+        return state, (state.clone(), state * 2)
+
+    last, (states, doubled) = scan(step, torch.zeros(8), (x, x.flip(0)), reverse=True)
+    return last, states, doubled
+
+
+def _mapped(net: Layers, x: Tensor) -> Tensor:
+    return map_rows(lambda row, weight: torch.relu(row @ weight), x, net.a.weight)
+
+
+@pytest.mark.parametrize("function", [_scan, _mapped])
+def test_rows_are_computed_one_after_the_other(function):
+    net, x = Layers(function), torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
+    graph = rewritten(net, x, by=write_out_branches_and_loops)
+    assert [target for target in targets(graph) if "select" in target]
+    for made, real in zip(tree_leaves(graph(x)), tree_leaves(net(x)), strict=True):
+        torch.testing.assert_close(made, real)
 
 
 def _without_gradients(net: Layers, x: Tensor) -> Tensor:

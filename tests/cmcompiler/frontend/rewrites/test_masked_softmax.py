@@ -22,6 +22,9 @@ JOINED: dict[str, Callable[[Tensor], Tensor]] = {
     "tensor": lambda x: torch.where(MASK, x, torch.tensor(-1e4)).softmax(-1),
     "left": lambda x: torch.where(MASK, -1e9, x).softmax(-1),
     "other dimension": lambda x: x.transpose(1, 2).masked_fill(MASK[:, None], -1e9).softmax(1),
+    "in float32 as said": lambda x: (
+        x.masked_fill(MASK, -1e9).softmax(-1, dtype=torch.float32).to(x.dtype)
+    ),
     "computed": lambda x: torch.where(x > 0.5 * x.flip(1), x, -torch.inf).softmax(-1),
 }
 

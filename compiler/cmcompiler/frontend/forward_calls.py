@@ -1,0 +1,196 @@
+"""What forward() asks of Python while it runs, which no program can do. Imports torch."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.copies import tensors_of
+from cmcompiler.frontend.failed_calls import place_of_forward
+from cmcompiler.usercode import is_library, shown
+
+_CHANCE = {"random", "_random", "time", "datetime"}
+"""Modules whose functions, and whose classes' methods, give another result in each call."""
+_CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "now", "today", "utcnow"}
+_CLOCKS |= {f"{name}_ns" for name in _CLOCKS}
+_DERIVATIVES = {
+    "autograd/__init__.py": {"grad", "backward"},
+    "autograd/functional.py": {"jacobian", "hessian", "vjp", "jvp", "hvp", "vhp"},
+    "_functorch/eager_transforms.py": {
+        *("grad_impl", "grad_and_value_impl", "_vjp_with_argnums", "_jvp_with_argnums"),
+        *("linearize", "jacfwd", "jacrev"),
+    },
+}
+"""Functions of torch that differentiate, by the ends of their files."""
+_TRIES = 8
+"""Calls in which what chance decides differs at least once, but for one time in 256."""
+_NEAR = 1e-4
+
+_STATE = "what lasts from run to run is a buffer: self.register_buffer"
+
+
+class CallWatch:
+    """Notes calls that lines of the user's make while it is active.
+
+    Attributes:
+        derivative: the line of the first one that differentiates: `net.py:12`; empty if none.
+        chance: the line and the function of the first one whose result no input decides.
+    """
+
+    def __init__(self) -> None:
+        self.derivative = ""
+        self.chance = ("", "")
+        self._before: Any = None
+
+    def __enter__(self) -> CallWatch:
+        self._before = sys.getprofile()
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(self._before)
+
+    def _note(self, frame: FrameType, event: str, called: Any) -> None:
+        if event == "c_call":
+            if not self.chance[0] and (name := _chance(called)):
+                line = _user_line(frame)
+                self.chance = (line, name) if line else self.chance
+        elif event == "call":
+            code = frame.f_code
+            if not self.chance[0] and code.co_filename == random.__file__:
+                line = _user_line(frame.f_back)
+                self.chance = (line, f"random.{code.co_name}()") if line else self.chance
+            elif not self.derivative and _is_derivative(code.co_filename, code.co_name):
+                self.derivative = _user_line(frame.f_back, through=True)
+
+
+def refuse_derivatives(watch: CallWatch) -> None:
+    """
+    Raises:
+        Unsupported: a line of the user's differentiates.
+    """
+    if watch.derivative:
+        raise Unsupported(
+            f"{watch.derivative}: derivatives cannot be part of a program",
+            "write the derivative's formula",
+        )
+
+
+def refuse_chance(watch: CallWatch, call: Callable[[], object], first: object) -> None:
+    """
+    Args:
+        call: what a new copy of the module returns for the inputs of the watched call.
+        first: what that returned.
+
+    Raises:
+        Unsupported: results depend on chance or the time.
+    """
+    line, function = watch.chance
+    if line and not all(_same(call(), first) for _ in range(_TRIES)):
+        raise Unsupported(
+            f"{line}: {function} gives another number in each run",
+            "give the number to the model as another input",
+        )
+
+
+class StateWatch:
+    """Notes what a module holds between two calls on the same inputs."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._module = module
+        self._tensors = list(tensors_of(module))
+        self._versions = _versions(self._tensors)
+        self._numbers = _numbers(module)
+
+    def refuse(self, first: object, second: object) -> None:
+        """
+        Args:
+            first, second: what the module returned.
+
+        Raises:
+            Unsupported: the results differ, though the module keeps its tensors.
+        """
+        tensors = list(tensors_of(self._module))
+        is_kept = [*map(id, tensors)] == [*map(id, self._tensors)]
+        if not is_kept or _versions(tensors) != self._versions or _same(first, second):
+            return
+        after, at = _numbers(self._module), place_of_forward(self._module)
+        for name, value in self._numbers.items():
+            if after.get(name) != value:
+                raise Unsupported(
+                    f"{at}: forward() changes {name}, and its results with it", _STATE
+                )
+        raise Unsupported(
+            f"{at}: forward() gives other results for the same inputs",
+            f"random numbers are inputs; {_STATE}",
+        )
+
+
+def _versions(tensors: Iterable[Tensor]) -> list[int]:
+    return [0 if x.is_inference() else x._version for x in tensors]
+
+
+def _chance(called: Any) -> str:
+    """The name of a built-in function whose result no argument decides."""
+    name, owner = getattr(called, "__name__", ""), getattr(called, "__self__", None)
+    if name == "urandom":
+        return "os.urandom()"
+    kind = owner if isinstance(owner, type) else type(owner)
+    module = getattr(called, "__module__", None) or kind.__module__
+    if module not in _CHANCE:
+        return ""
+    module = module.lstrip("_")
+    return f"{module}.{name}()" if module == "random" or name in _CLOCKS else ""
+
+
+def _user_line(frame: FrameType | None, *, through: bool = False) -> str:
+    """The line of the user's that called.
+
+    Args:
+        through: also if a library did on its behalf; else that has no line.
+    """
+    while frame is not None and (through or "site-packages" not in frame.f_code.co_filename):
+        if not is_library(frame.f_code.co_filename):
+            return f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def _is_derivative(file: str, name: str) -> bool:
+    return any(
+        name in names and file.endswith(f"torch/{end}") for end, names in _DERIVATIVES.items()
+    )
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether the dense tensors of two results are equal; others are not compared."""
+    tensors, others = (
+        [x for x in tensors_of(each) if x.layout is torch.strided and not x.is_nested]
+        for each in (one, other)
+    )
+    if [x.shape for x in tensors] != [x.shape for x in others]:
+        return False
+    return all(
+        torch.allclose(x, y, _NEAR, _NEAR, equal_nan=True)
+        for x, y in zip(tensors, others, strict=True)
+        if x.dtype == y.dtype
+    )
+
+
+def _numbers(module: torch.nn.Module) -> dict[str, object]:
+    """Numbers and texts that parts of a module hold, and the lengths of lists, by `self.name`."""
+    held: dict[str, object] = {}
+    for path, part in module.named_modules():
+        for name, value in vars(part).items():
+            if isinstance(value, (bool, int, float, str, type(None))):
+                held[".".join(filter(None, ("self", path, name)))] = value
+            elif isinstance(value, (list, dict)) and not name.startswith("_"):
+                held[".".join(filter(None, ("self", path, name)))] = len(value)
+    return held

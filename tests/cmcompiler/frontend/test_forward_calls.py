@@ -1,0 +1,67 @@
+"""What forward() asks of Python; the gallery of bad modules has what is refused."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from cmcompiler.frontend.adaptation import adapted
+from cmcompiler.frontend.forward_calls import CallWatch
+
+X = torch.linspace(-1, 1, 8).reshape(1, 8)
+
+
+class _Net(nn.Module):
+    def __init__(self, compute: Callable[[_Net, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.compute, self.calls, self.seconds = compute, 0, 0.0
+        self.register_buffer("kept", torch.zeros(1, 8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.compute(self, x)
+
+
+def _timed(net: _Net, x: Tensor) -> Tensor:
+    start = time.perf_counter()
+    x = x.tanh()
+    net.seconds += time.perf_counter() - start
+    net.calls += 1
+    return x
+
+
+def _augmented(net: _Net, x: Tensor) -> Tensor:
+    return x.flip(1) if random.random() < 0.5 and net.training else x
+
+
+def _averaged(net: _Net, x: Tensor) -> Tensor:
+    net.kept.mul_(0.9).add_(x)
+    return net.kept.clone()
+
+
+@pytest.mark.parametrize("compute", [_timed, _augmented, _averaged])
+def test_what_decides_no_result_is_taken(compute: Callable[[_Net, Tensor], Tensor]) -> None:
+    net = _Net(compute).eval()
+    adapted(net, [X])
+    assert net.calls == 0
+    assert not net.kept.any()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: random.uniform(0, 1), "random.uniform()"),
+        (lambda: 2 * random.random(), "random.random()"),
+        (lambda: time.monotonic() + 1, "time.monotonic()"),
+        (lambda: time.strftime("%Y"), ""),
+    ],
+)
+def test_chance_is_named(call: Callable[[], object], name: str) -> None:
+    with CallWatch() as watch:
+        call()
+    assert watch.chance[1] == name
+    assert name == "" or "test_forward_calls.py:" in watch.chance[0]
