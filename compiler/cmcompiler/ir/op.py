@@ -125,6 +125,11 @@ class KernelCall:
         """Its arguments as that struct."""
         return None if self.form is None else self.form.of_words(self.arguments)
 
+    @cached_property
+    def scratch(self) -> tuple[GrowableScratch | Scratch, ...]:
+        """Those of its arguments that are memory for its own use."""
+        return tuple(w for _, w in self.arguments if isinstance(w, GrowableScratch | Scratch))
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:

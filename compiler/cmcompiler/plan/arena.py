@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import add
 
@@ -30,21 +31,21 @@ class BlockUse:
         return self.start + aligned(self.size) if self.size else self.start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ArenaBlock:
     """Memory at one offset. Where pieces overlap in time, the later takes over the earlier."""
 
     pieces: tuple[BlockUse, ...]
 
-    @property
+    @cached_property
     def size(self) -> int:
         return max(piece.end for piece in self.pieces)
 
-    @property
+    @cached_property
     def first(self) -> int:
         return min(piece.first for piece in self.pieces)
 
-    @property
+    @cached_property
     def last(self) -> int:
         return max(piece.last for piece in self.pieces)
 
@@ -53,12 +54,12 @@ class ArenaBlock:
         used = [p for p in self.pieces if p.size and p.first <= step <= p.last]
         return min((p.start for p in used), default=0), max((p.end for p in used), default=0)
 
-    @property
-    def spans(self) -> Iterator[BlockUse]:
+    @cached_property
+    def spans(self) -> tuple[BlockUse, ...]:
         """The pieces as spans that do not overlap, each with the largest size in use there."""
-        if len(self.pieces) == 1:
-            yield from self.pieces
-            return
+        return self.pieces if len(self.pieces) == 1 else tuple(self._cut_spans())
+
+    def _cut_spans(self) -> Iterator[BlockUse]:
         cuts = sorted({p.first for p in self.pieces} | {p.last + 1 for p in self.pieces})
         for first, end in pairwise(cuts):
             start, stop = self.used_at(first)
@@ -164,8 +165,9 @@ class _Problem:
     def __init__(self, blocks: Sequence[ArenaBlock]) -> None:
         self.blocks = blocks
         self.sizes = [block.size for block in blocks]
+        self.ends = [*map(aligned, self.sizes)]
         self.meetings: list[list[tuple[int, int, int]]] = [[] for _ in blocks]
-        """Per block: (other block, from, to): where it may not begin, from the other's start."""
+        """Per block: (other block, from, to): where that may not begin, from this one's start."""
         firsts, lasts = [block.first for block in blocks], [block.last for block in blocks]
         active: list[int] = []
         for index in sorted(range(len(blocks)), key=firsts.__getitem__):
@@ -178,21 +180,24 @@ class _Problem:
         for a in self.blocks[left].pieces:
             for b in self.blocks[right].pieces:
                 if a.size and b.size and a.first <= b.last and b.first <= a.last:
-                    self.meetings[left].append((right, b.start - a.end, b.end - a.start))
-                    self.meetings[right].append((left, a.start - b.end, a.end - b.start))
+                    self.meetings[left].append((right, a.start - b.end, a.end - b.start))
+                    self.meetings[right].append((left, b.start - a.end, b.end - a.start))
 
     def greedy(self, order: Sequence[int], choose: Callable[[Iterator[Gap]], int]) -> ArenaLayout:
-        offsets: list[int | None] = [None] * len(self.blocks)
+        offsets = [0] * len(self.blocks)
+        taken: list[list[tuple[int, int]] | None] = [[] for _ in self.blocks]
         for index in order:
-            taken = sorted(
-                (offset + low, offset + high)
-                for other, low, high in self.meetings[index]
-                if (offset := offsets[other]) is not None
-            )
-            offsets[index] = choose(_gaps(taken))
-        placed = tuple(offset for offset in offsets if offset is not None)
-        size = max(map(add, placed, map(aligned, self.sizes)), default=0)
-        return ArenaLayout(placed, size)
+            mine = taken[index]
+            assert mine is not None
+            taken[index] = None
+            mine.sort()
+            offset = offsets[index] = choose(_gaps(mine))
+            for other, low, high in self.meetings[index]:
+                theirs = taken[other]
+                if theirs is not None:
+                    theirs.append((offset + low, offset + high))
+        size = max(map(add, offsets, self.ends), default=0)
+        return ArenaLayout(tuple(offsets), size)
 
 
 def _gaps(taken: Sequence[tuple[int, int]]) -> Iterator[Gap]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import inf
 
 from cmcompiler.ir.op import ALIGN
@@ -127,7 +126,7 @@ class _Trial:
     def _laid_out(self, chosen: tuple[Stream, ...], limit: int) -> Draft:
         turned = (self._search.turned(stream, limit) for stream in chosen)
         ways = [(down, up) if up else (down,) for down, up in zip(chosen, turned, strict=True)]
-        drafts = [replace(self._draft, streams=streams) for streams in (directed(ways), chosen)]
+        drafts = [self._draft.in_streams(streams) for streams in (directed(ways), chosen)]
         best = min(drafts, key=lambda each: each.size)
         self._sizes[chosen] = best.size
         return best

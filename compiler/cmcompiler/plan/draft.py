@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cmcompiler.errors import Unsupported
@@ -55,6 +55,10 @@ class Draft:
     least: int = 0
     room: int = 0
     floor: int | None = None
+    _others: dict[tuple[Stream, ...] | int, Draft] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By streams, and by bytes that it was enlarged to: budgets ask for the same ones again."""
 
     @property
     def is_fed(self) -> bool:
@@ -138,8 +142,19 @@ class Draft:
         draft.__dict__.update({name: getattr(self, name) for name in (*_KNOWN, *names)})
         return draft
 
+    def in_streams(self, streams: tuple[Stream, ...]) -> Draft:
+        """This draft with these streams."""
+        if streams not in self._others:
+            self._others[streams] = replace(self, streams=streams)
+        return self._others[streams]
+
     def enlarged(self, size: int) -> Draft:
         """This draft with more room for scratch: behind all else, or in a layout that fills it."""
+        if size not in self._others:
+            self._others[size] = self._enlarge(size)
+        return self._others[size]
+
+    def _enlarge(self, size: int) -> Draft:
         behind = self._knowing(replace(self, least=size))
         behind.__dict__["layout"] = replace(self.layout, size=max(self.size, size))
         if not behind.surcharge:

@@ -174,8 +174,11 @@ class Drafting:
         """The graph with its inputs and outputs by rows, or with whole ones, as requested: the
         first that is possible for `rows`, else any.
         """
+        whole = self._whole
         return [
-            self._whole if graph is self._graph else Way(graph, self._isa, self._options.streams)
+            whole
+            if graph is self._graph
+            else Way(graph, self._isa, self._options.streams, measured=whole.measured)
             for graph in _by_rows(self._graph, self._options)
         ]
 

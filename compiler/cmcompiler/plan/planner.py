@@ -47,6 +47,7 @@ from cmcompiler.plan.resolver import Resolver
 from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.runs.tile_calls import TileCalls
 from cmcompiler.plan.schedule import BranchStart, StreamStart
+from cmcompiler.plan.scratch import with_units
 from cmcompiler.plan.storage import Storage
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, encode
 from cmcompiler.plan.streams.group import StreamStage
@@ -79,7 +80,7 @@ def plan_of(draft: Draft) -> Plan:
     stages, joined = draft.stages, _joined(graph)
     before = graph.before
     steps = []
-    for index, entry in enumerate(grown.entries):
+    for index, (entry, units) in enumerate(zip(schedule.entries, grown.units, strict=True)):
         node = graph.nodes[entry.node]
         if isinstance(entry.action, BranchStart):
             steps.append(_branch_step(entry.node, entry.action, resolver))
@@ -88,7 +89,7 @@ def plan_of(draft: Draft) -> Plan:
             steps.append(_stream_step(entry.node, entry.action, resolver))
             continue
         is_strip = isinstance(node.op, Strip)
-        call, is_last = entry.action, index == schedule.spans[entry.node][-1]
+        call, is_last = with_units(entry.action, units), index == schedule.spans[entry.node][-1]
         tiled, made = draft.tiled.get(index), node
         tiles: tuple[TileCalls, ...] = ()
         if tiled is not None:

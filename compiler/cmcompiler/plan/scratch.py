@@ -12,14 +12,13 @@ from cmcompiler.plan.schedule import ScheduleEntry
 
 @dataclass(frozen=True, slots=True)
 class GrownScratch:
-    """Steps whose scratch has a fixed size.
+    """How far the scratch of steps has grown.
 
     Attributes:
         offsets: of all blocks in the arena.
         units: of each step's GrowableScratch; 0 for steps without any.
     """
 
-    entries: tuple[ScheduleEntry, ...]
     offsets: tuple[int, ...]
     units: tuple[int, ...]
 
@@ -39,8 +38,7 @@ def call_scratch(call: KernelCall, room: int = 0) -> list[Scratch]:
         word.sized(min(word.most, 1 + room // word.unit))
         if isinstance(word, GrowableScratch)
         else word
-        for _, word in call.arguments
-        if isinstance(word, GrowableScratch | Scratch)
+        for word in call.scratch
     ]
 
 
@@ -58,25 +56,21 @@ def grow_scratch(
         blocks: those of the steps' `least_scratch` in order, after all others.
     """
     offsets = list(layout.offsets)
-    index = len(blocks) - sum(len(least_scratch(entry)) for entry in entries)
-    grown = list(entries)
+    actions = [entry.action for entry in entries]
+    calls = [(step, call) for step, call in enumerate(actions) if isinstance(call, KernelCall)]
+    index = len(blocks) - sum(len(call.scratch) for _, call in calls)
     counts = [0] * len(entries)
     alive = _alive(blocks, len(entries))
-    for step, entry in enumerate(entries):
-        call = entry.action
-        if not isinstance(call, KernelCall):
-            continue
-        for _, word in call.arguments:
+    for step, call in calls:
+        for word in call.scratch:
             if isinstance(word, GrowableScratch):
                 offsets[index], size = _largest_gap(
                     (_used(offsets[i], blocks[i], step) for i in alive[step] if i != index),
                     layout.size,
                 )
-                units = word.units_within(size)
-                grown[step] = replace(entry, action=with_units(call, units))
-                counts[step] = units
-            index += isinstance(word, GrowableScratch | Scratch)
-    return GrownScratch(tuple(grown), tuple(offsets), tuple(counts))
+                counts[step] = word.units_within(size)
+            index += 1
+    return GrownScratch(tuple(offsets), tuple(counts))
 
 
 def _alive(blocks: Sequence[ArenaBlock], steps: int) -> list[Sequence[int]]:
@@ -110,7 +104,7 @@ def _largest_gap(uses: Iterable[tuple[int, int]], end: int) -> tuple[int, int]:
 
 
 def with_units(call: KernelCall, units: int) -> KernelCall:
-    """A call whose GrowableScratch has this many units."""
+    """A call whose GrowableScratch, if it has any, has this many units."""
 
     def settled(word: Word) -> Word:
         if isinstance(word, GrowableScratch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import isinf
 
 from cmcompiler.errors import Unsupported
@@ -258,16 +258,15 @@ class Search:
         return sorted(parts)
 
     def _surcharge(self, start: int, end: int, band: int, room: int) -> float:
-        fixed, growing = self._surcharges[band]
-        return (
-            fixed[end]
-            - fixed[start]
-            + sum(cost.at(room) for index, cost in growing if start <= index < end)
-        )
+        fixed, growing, before = self._surcharges[band]
+        growth = sum([cost.at(room) for cost in growing[before[start] : before[end]]])
+        return fixed[end] - fixed[start] + growth
 
     @cached_property
-    def _surcharges(self) -> dict[int, tuple[list[float], list[tuple[int, Surcharge]]]]:
-        """Per band: up to each node, those that depend on no memory; and the others."""
+    def _surcharges(self) -> dict[int, tuple[list[float], list[Surcharge], list[int]]]:
+        """Per band: up to each node, those that depend on no memory; the others; and how many of
+        these are up to each node.
+        """
         tables = {}
         for band in self._bands:
             each = [
@@ -275,8 +274,12 @@ class Search:
                 for node, own in zip(self._graph.nodes, self._row_calls, strict=True)
             ]
             fixed = [sum(cost.fixed for cost in own if not cost.growth) for own in each]
-            growing = [(i, cost) for i, own in enumerate(each) for cost in own if cost.growth]
-            tables[band] = (list(accumulate(fixed, initial=0.0)), growing)
+            growing = [[cost for cost in own if cost.growth] for own in each]
+            tables[band] = (
+                list(accumulate(fixed, initial=0.0)),
+                [*chain.from_iterable(growing)],
+                list(accumulate(map(len, growing), initial=0)),
+            )
         return tables
 
     def _stream(self, start: int, end: int, band: int) -> Stream | None:
