@@ -12,7 +12,7 @@
     "ldr r4, [r1, #" multiplier "]\n" \
     "ldr r5, [r1, #" shift "]\n" \
     "add r3, r8\n" \
-    "add r3, r6\n" \
+    "adds r3, r3, r6\n" \
     SCALE_AND_CLAMP \
     "strb r7, [r2, #" out "]\n"
 

@@ -22,6 +22,13 @@ static inline struct limits limits_of(const struct cm_output *output)
 /* clang-format off */
 /* OUTPUT: the sum in r3 as int8 in r7. Low, high and zero point are r9 to r11; the multiplier and the shift are at
    the addresses. Leaves r0 to r2 as they are. */
+/* A sum that is not positive is the lowest output, without scaling, where that is not below the zero point. */
+#define LOWEST_UNLESS_POSITIVE \
+    "bgt 5f\n" \
+    "mov r7, r9\n" \
+    "cmp r7, #0\n" \
+    "bge 4f\n" \
+    "5:\n"
 #ifdef __thumb2__
 #define PUSH_ALL "push {r4-r11, lr}\n"
 #define POP_ALL "pop {r4-r11, pc}\n"
@@ -36,13 +43,16 @@ static inline struct limits limits_of(const struct cm_output *output)
 #define OUTPUT(multiplier, shift) \
     "ldr r4, " multiplier "\n" \
     "ldr r5, " shift "\n" \
+    "cmp r3, #0\n" \
     SCALE_AND_CLAMP
 
 /* With the multiplier in r4 and the shift in r5. */
 #define SCALE_AND_CLAMP \
+    LOWEST_UNLESS_POSITIVE \
     CM_HIGH_PRODUCT("r7", "r3", "r4", "", "r6") \
     CM_SHIFT_RIGHT("r7", "r5", "") \
     CLAMP \
+    "4:\n" \
     "add r7, r11\n"
 #else
 #define PUSH_ALL \
@@ -65,14 +75,9 @@ static inline struct limits limits_of(const struct cm_output *output)
     "mov r7, r10\n" \
     "4:\n"
 
-/* The flags are those of the sum: one that is not positive is the lowest output, without scaling, where that is not
-   below the zero point. */
+/* The flags are those of the sum. */
 #define OUTPUT(multiplier, shift) \
-    "bgt 5f\n" \
-    "mov r7, r9\n" \
-    "cmp r7, #0\n" \
-    "bge 4f\n" \
-    "5:\n" \
+    LOWEST_UNLESS_POSITIVE \
     "ldr r4, " multiplier "\n" \
     CM_HIGH_PRODUCT("r7", "r3", "r4", "r5", "r6") \
     "ldr r5, " shift "\n" \
