@@ -226,6 +226,26 @@ static void clamp(const struct cm_context *context, const struct cm_call *call)
     cm_clamp_rows(context, call, &op->output, op->output.channels, op->minimum, op->maximum);
 }
 
+/* By loops that saturate to int8. */
+static void convolve_bytes(const struct cm_context *context, const struct cm_call *call,
+                           void (*microkernel)(const struct cm_depthwise *))
+{
+    const struct cm_depthwise_conv2d *op = call->arguments;
+    convolve(context, call, microkernel);
+    if (op->minimum > INT8_MIN || op->maximum < INT8_MAX)
+        clamp(context, call);
+}
+
+void cm_depthwise_conv2d_long(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_bytes(context, call, cm_isa_depthwise_long_s8);
+}
+
+void cm_depthwise_conv2d_long_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_bytes(context, call, cm_isa_depthwise_long_s8_half_up);
+}
+
 /* For ranges that are not all of int8, where shortcuts saturate to it. */
 void cm_depthwise_conv2d_3x3_clamped(const struct cm_context *context, const struct cm_call *call)
 {
@@ -355,6 +375,16 @@ void cm_depthwise_conv2d_3x3_stride_2_half_up_w4(const struct cm_context *contex
 void cm_depthwise_conv2d_5x5_w4(const struct cm_context *context, const struct cm_call *call)
 {
     convolve_narrow_bytes(context, call, cm_isa_depthwise_5x5_s8);
+}
+
+void cm_depthwise_conv2d_long_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_long_s8);
+}
+
+void cm_depthwise_conv2d_long_half_up_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, cm_isa_depthwise_long_s8_half_up);
 }
 
 void cm_depthwise_conv2d_3x3_s16_w4(const struct cm_context *context, const struct cm_call *call)

@@ -31,7 +31,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.conv2d import Conv2d
-from cmcompiler.ops.support import depthwise_affine, depthwise_shared
+from cmcompiler.ops.support import depthwise_affine, depthwise_long, depthwise_shared
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields, items
 from cmcompiler.ops.support.convolution import Convolution
@@ -297,6 +297,8 @@ class DepthwiseConv2d(Convolution):
             return scheme
         if self.output_shape[3] > image[3]:
             return depthwise_shared.choose(self._filters, self.window, image, shape, isa)
+        if scheme := depthwise_long.choose(self._filters, self.window, image, shape, isa):
+            return scheme
         return choose(self._filters, self.window, image[2], shape, isa)
 
     @cached_property

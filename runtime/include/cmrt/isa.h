@@ -192,6 +192,11 @@ CM_MICROKERNEL void cm_isa_grouped_s8_half_up(const struct cm_depthwise *depthwi
    in which bands and chunks, and packs the weights. */
 CM_MICROKERNEL void cm_isa_depthwise_5x5_s8(const struct cm_depthwise *depthwise);
 
+/* The same for kernels of one row, with a band of one row, or for images of one column; saturates to int8.
+   chunk: outputs that the workspace allows at once. half_up: for outputs of CM_ROUND_HALF_UP only. */
+CM_MICROKERNEL void cm_isa_depthwise_long_s8(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_long_s8_half_up(const struct cm_depthwise *depthwise);
+
 /* For one stride_width, 1 unless named; row: for rows that are computed one at a time; half_up: for outputs
    of CM_ROUND_HALF_UP only. */
 CM_MICROKERNEL void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *depthwise);

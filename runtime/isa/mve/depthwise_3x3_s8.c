@@ -13,6 +13,15 @@
 
 INTERLEAVE(interleave, "8")
 
+void cm_mve_convolve_patches(const struct patches *patches, patches_loop *loop);
+
+/* clang-format off */
+PATCHES_ENTRY(cm_mve_convolve_patches, "128");
+PATCHES_LOOPS(stride_1, START_STRIDE_1, ROUND_STRIDE_1);
+PATCHES_LOOPS(row, START_ROW, ROUND_ROW);
+PATCHES_LOOPS(stride_2, START_STRIDE_2, ROUND_STRIDE_2);
+/* clang-format on */
+
 enum {
     LANES = 16,
     ROWS = 4,

@@ -1,4 +1,5 @@
-/* 3x3 depthwise convolution with MVE: the loops over patches of interleaved rows. */
+/* Depthwise convolution with MVE: the loops over patches of interleaved rows, of 3x3 kernels unless a file
+   defines other loads. */
 #ifndef DEPTHWISE_LOOPS_H
 #define DEPTHWISE_LOOPS_H
 
@@ -26,10 +27,9 @@ struct patches {
     uint16_t offsets[1 + MOST_ROUNDS][8];
     uint16_t before[8]; /* of the last round of the channel before */
 };
-/* Of cm_mve_convolve_patches, for a shape and a rounding. */
+/* Of a PATCHES_ENTRY, for a shape and a rounding. */
 typedef void patches_loop(void);
 
-void cm_mve_convolve_patches(const struct patches *patches, patches_loop *loop);
 _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patches, before) == 272,
                "used in assembly");
 
@@ -207,26 +207,25 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
 #define PATCHES_LOOPS(name, START, ROUND) \
     PATCHES_LOOP(cm_mve_##name##_half_up, START, ROUND, ROUND_HALF_UP); \
     PATCHES_LOOP(cm_mve_##name##_right, START, ROUND, ROUND_RIGHT)
-PATCHES_LOOPS(stride_1, START_STRIDE_1, ROUND_STRIDE_1);
-PATCHES_LOOPS(row, START_ROW, ROUND_ROW);
-PATCHES_LOOPS(stride_2, START_STRIDE_2, ROUND_STRIDE_2);
 
-__asm(CM_ASM_FUNCTION(cm_mve_convolve_patches)
-      "push {r4-r11, lr}\n"
-      "vpush {d8-d15}\n"
-      "mov r12, r0\n"
-      "ldrd r7, r10, [r12]\n"
-      "ldr r0, [r12, #8]\n"
-      "sub r0, #128\n"
-      "movs r2, #0\n"
-      "vidup.u32 q3, r2, #8\n"
-      "vshl.i32 q3, q3, #3\n"
-      "vadd.i32 q3, q3, r0\n"
-      "mov r8, #1\n"
-      "ldr r9, [r12, #20]\n"
-      "vmov.i32 q0, #0\n"
-      "bx r1\n"
-      CM_ASM_END);
+/* Calls a loop; a step is how far GATHER advances. */
+#define PATCHES_ENTRY(name, STEP) \
+    __asm(CM_ASM_FUNCTION(name) \
+          "push {r4-r11, lr}\n" \
+          "vpush {d8-d15}\n" \
+          "mov r12, r0\n" \
+          "ldrd r7, r10, [r12]\n" \
+          "ldr r0, [r12, #8]\n" \
+          "sub r0, #" STEP "\n" \
+          "movs r2, #0\n" \
+          "vidup.u32 q3, r2, #8\n" \
+          "vshl.i32 q3, q3, #3\n" \
+          "vadd.i32 q3, q3, r0\n" \
+          "mov r8, #1\n" \
+          "ldr r9, [r12, #20]\n" \
+          "vmov.i32 q0, #0\n" \
+          "bx r1\n" \
+          CM_ASM_END)
 /* clang-format on */
 
 #endif

@@ -130,6 +130,18 @@ def depthwise_of_size(draw: st.DrawFn, size: int) -> Example:
     return draw(depthwise(Geometry(window, draw(st.sampled_from([1, 2])), height, width)))
 
 
+@st.composite
+def long_depthwise(draw: st.DrawFn) -> Example:
+    """Kernels of one row, or of one column for images of one."""
+    taps, length = draw(st.integers(4, 14)), draw(st.integers(14, 140))
+    padding = draw(st.integers(0, 6))
+    if draw(st.booleans()):
+        window, size = Window((1, taps), padding=(0, padding)), (draw(st.integers(1, 3)), length)
+    else:
+        window, size = Window((taps, 1), padding=(padding, 0)), (length, 1)
+    return draw(depthwise(Geometry(window, draw(st.sampled_from([1, 2])), *size)))
+
+
 @batches
 @given(st.lists(convolutions(), min_size=1, max_size=12))
 def test_convolutions(runtime: Runtime, examples: list[Example]) -> None:
@@ -304,6 +316,17 @@ def test_5x5_depthwise_convolutions(runtime: Runtime, examples: list[Example]) -
     runtime.check(*examples)
 
 
+@batches
+@given(st.lists(long_depthwise(), min_size=1, max_size=12), st.booleans())
+def test_depthwise_kernels_of_one_row_or_column(
+    runtime: Runtime, examples: list[Example], roomy: bool
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if roomy:
+            patch.setattr(scratch, "call_scratch", _most_scratch)
+        runtime.check(*examples)
+
+
 @settings(max_examples=60)
 @given(example=convolutions() | depthwise())
 def test_sums_are_torchs(example: Example) -> None:
@@ -359,7 +382,8 @@ def in_rings(example: Example, data: st.DataObject) -> Example:
 
 
 def any_convolution() -> st.SearchStrategy[Example]:
-    return convolutions() | pixelwise() | depthwise() | depthwise_of_size(3) | depthwise_of_size(5)
+    sized = depthwise_of_size(3) | depthwise_of_size(5)
+    return convolutions() | pixelwise() | depthwise() | sized | long_depthwise()
 
 
 def test_neighbouring_taps_of_the_lowest_weight_do_not_overflow(runtime: Runtime) -> None:

@@ -73,6 +73,13 @@ def pack_5x5_mve(filters: Filters) -> bytes:
     return np.hstack([*parts, zeros, _tail(filters), zeros[:, :4]]).tobytes()
 
 
+def pack_long_mve(filters: Filters) -> bytes:
+    """32 bytes per channel: three zeros, up to 13 weights, zeros up to 20 bytes; then the tail."""
+    taps = filters.weights.shape[1]
+    weights = np.pad(filters.weights, ((0, 0), (3, 17 - taps)))
+    return np.hstack([bytes_of(weights), _tail(filters)]).tobytes()
+
+
 def _tail(filters: Filters) -> Bytes:
     """Bias, multiplier; as bytes the shift and three zeros: the 3x3 kernel multiplies the last."""
     shifts = np.pad(filters.shifts.astype(np.int8)[:, np.newaxis], ((0, 0), (0, 3)))

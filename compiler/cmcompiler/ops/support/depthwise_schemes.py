@@ -26,6 +26,8 @@ FOR_3X3 = Microkernel("depthwise_3x3_s8", dsp=True, mve=True)
 FOR_3X3_SHORT = Microkernel("depthwise_3x3_s16", dsp=True, mve=True)
 """For int16 images."""
 FOR_5X5 = Microkernel("depthwise_5x5_s8", mve=True)
+LONG = Microkernel("depthwise_long_s8", mve=True)
+"""For kernels of one row or column."""
 SHARED = Microkernel("depthwise_shared_s8", dsp=True, mve=True)
 """For several filters of each channel."""
 CHANNELS = Microkernel("depthwise_channels_s8", mve=True)
@@ -37,6 +39,7 @@ _SIZES = {
     FOR_3X3: "_3x3",
     FOR_3X3_SHORT: "_3x3_s16",
     FOR_5X5: "_5x5",
+    LONG: "_long",
     SHARED: "_shared",
     GROUPED: "_grouped",
     CHANNELS: "_channels",

@@ -15,6 +15,7 @@ from cmcompiler.ops.support.depthwise_schemes import (
     FOR_3X3,
     FOR_3X3_SHORT,
     FOR_5X5,
+    LONG,
     Scheme,
 )
 from cmcompiler.ops.support.requantize import Int8Array
@@ -73,6 +74,7 @@ _ROWS: Mapping[tuple[Microkernel, Isa], TapRows] = {
     (FOR_3X3, Isa.DSP): TapRows(0, is_wide=True),
     (FOR_3X3, Isa.MVE): TapRows(4),
     (FOR_5X5, Isa.MVE): TapRows(0, words=12),
+    (LONG, Isa.MVE): TapRows(0),
     (FOR_3X3_SHORT, Isa.SCALAR): TapRows(4, _HEAD),
     (FOR_3X3_SHORT, Isa.DSP): TapRows(4, is_wide=True),
     (FOR_3X3_SHORT, Isa.MVE): TapRows(8),
