@@ -14,9 +14,12 @@ from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.op import Address, Op, PackedPart, Patch, TilePlace, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
+from cmcompiler.ops.add import Add
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
-from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.elementwise import dense_loops
+from cmcompiler.ops.support.parameters import Rescale
+from cmcompiler.ops.support.requantize import Range, Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.runs.chains import Chain, Tail, chains, contracted, is_possible, tails
 from cmcompiler.plan.runs.tiling import Keeping
@@ -128,8 +131,13 @@ SIDE, NARROW, WIDE = 24, 8, 48
 
 
 @cache
-def bottlenecks(count: int = 2) -> Graph:
-    """Expansion, depthwise convolution and projection, some times."""
+def bottlenecks(count: int = 2, sums: bool = False) -> Graph:
+    """Expansion, depthwise convolution and projection, some times.
+
+    Args:
+        sums: all blocks but the first and the last add their input, and the last one makes fewer
+            channels.
+    """
     data, tensor = Numbers(1), Tensor("input_0", np.dtype(np.int8), (1, SIDE, SIDE, NARROW))
     first, nodes = tensor, []
 
@@ -145,10 +153,27 @@ def bottlenecks(count: int = 2) -> Graph:
         nodes.append(Node(made, (tensor,), (output,), f"{made.title} #{len(nodes)}"))
         tensor = output
 
-    for _ in range(count):
+    def add_pair(other: Tensor) -> None:
+        nonlocal tensor
+        output = Tensor(f"t{len(nodes)}", tensor.dtype, tensor.shape)
+        scale = Rescale(2, 1 << 30, 0)
+        op = Add(
+            dense_loops((tensor.shape, tensor.shape), tensor.shape),
+            tensor.shape,
+            *(scale, Rescale(-3, 1 << 30, -1), Rescale(1, 1 << 30, -19)),
+            Range(-128, 127),
+        )
+        nodes.append(Node(op, (tensor, other), (output,), f"add #{len(nodes)}"))
+        tensor = output
+
+    for block in range(count):
+        start = tensor
         add(Conv2d, (WIDE, 1, 1, NARROW), 1, WIDE)
         add(DepthwiseConv2d, (3, 3, WIDE), 3, WIDE)
-        add(Conv2d, (NARROW, 1, 1, WIDE), 1, NARROW)
+        channels = NARROW // 2 if sums and block == count - 1 else NARROW
+        add(Conv2d, (channels, 1, 1, WIDE), 1, channels)
+        if sums and 0 < block < count - 1:
+            add_pair(start)
     ports = [Port(name, t, t.shape, (0, 1, 2, 3)) for name, t in (("x", first), ("y", tensor))]
     return Graph("bottlenecks", tuple(nodes), (ports[0],), (ports[1],))
 

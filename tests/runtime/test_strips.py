@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from harness.convolutions import Numbers
@@ -10,22 +11,42 @@ from harness.run_graphs import bottlenecks
 from harness.runtime import Runtime, case_of, first_mistake
 from harness.streamed import streamed
 
+from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.op import FEED
+from cmcompiler.isa import Isa
 from cmcompiler.plan.feed import feed_rows
-from cmcompiler.plan.strips import striped
+from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.strip_ways import with_runs
+from cmcompiler.plan.strips import every_strips
+from cmcompiler.plan.way import Way
+
+
+def in_strips(graph: Graph) -> list[Graph]:
+    return [strips.striped for strips in every_strips(feed_rows(graph))]
+
+
+def in_runs(graph: Graph, isa: Isa) -> Iterator[Graph]:
+    """Strips in some sets of runs each."""
+    for strips in [*every_strips(feed_rows(graph))][-6:-2]:
+        for sets in Way(strips.widest, isa).run_sets[5::30]:
+            made = with_runs(strips, sets, isa)
+            if made is not None:
+                yield made
 
 
 def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
-    graph = bottlenecks()
-    example = Example(graph, (Numbers(1).int8(*graph.inputs[0].tensor.shape),))
-    cases, examples = [], []
-    for full, _ in list(striped(feed_rows(graph)))[::3]:
-        changed = replace(example, graph=full)
-        changed.__dict__["reference"] = example.reference
-        plan, _ = streamed(changed, runtime.isa)
-        assert sum(step.kernel == FEED for step in plan.steps) > 1
-        cases.append(case_of(plan, changed))
-        examples.append(changed)
+    cases, examples, runs = [], [], 0
+    for whole, step in ((bottlenecks(1), 6), (bottlenecks(3, sums=True), 9)):
+        example = Example(whole, (Numbers(1).int8(*whole.inputs[0].tensor.shape),))
+        for graph in (*in_strips(whole)[2::step], *in_runs(whole, runtime.isa)):
+            changed = replace(example, graph=graph)
+            changed.__dict__["reference"] = example.reference
+            plan, _ = streamed(changed, runtime.isa)
+            assert sum(step.kernel == FEED for step in plan.steps) > 1
+            runs += any(isinstance(node.op, Run) for node in graph.nodes)
+            cases.append(case_of(plan, changed))
+            examples.append(changed)
+    assert runs
     results = runtime.execute(cases)
     wrong = [first_mistake(*each) for each in zip(cases, examples, results, strict=True)]
     assert cases and not any(wrong), wrong

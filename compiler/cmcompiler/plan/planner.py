@@ -10,7 +10,7 @@ import numpy as np
 
 from cmcompiler.ir.arithmetic import arithmetics
 from cmcompiler.ir.channels import channel_count
-from cmcompiler.ir.graph import Graph, MutableBuffer
+from cmcompiler.ir.graph import Graph, MutableBuffer, Node
 from cmcompiler.ir.op import (
     DRAIN,
     FEED,
@@ -88,7 +88,7 @@ def plan_of(draft: Draft) -> Plan:
         if isinstance(entry.action, StreamStart):
             steps.append(_stream_step(entry.node, entry.action, resolver))
             continue
-        is_strip = isinstance(node.op, Strip)
+        is_strip = _is_strip(node.op)
         call, is_last = with_units(entry.action, units), index == schedule.spans[entry.node][-1]
         tiled, made = draft.tiled.get(index), node
         tiles: tuple[TileCalls, ...] = ()
@@ -129,7 +129,7 @@ def plan_of(draft: Draft) -> Plan:
                 family=call.family,
                 tiles=tiles,
                 fences=_fences(
-                    _touched(stages.get(index), tiled, draft.storage, is_strip),
+                    _touched(stages.get(index), tiled, _places(node, draft.storage)),
                     resolver,
                     draft.scope(index),
                 ),
@@ -204,22 +204,36 @@ def _stream_step(node: int, start: StreamStart, resolver: Resolver) -> PlanStep:
 def _touched(
     entry: tuple[Stream, StreamStage] | None,
     tiled: TiledCall | None,
-    storage: Mapping[Tensor, Storage],
-    is_strip: bool,
+    places: Mapping[Tensor, Tensor],
 ) -> Sequence[tuple[Tensor | TileRows, Reach]]:
-    """What a stage, or a call of a run, reads row by row, and the rows that it writes."""
+    """What a stage, or a call of a run, reads row by row, and the rows that it writes.
+
+    Args:
+        places: the images that strips are parts of.
+    """
     if tiled is not None:
-        return tiled.touched
+        return [
+            (each if isinstance(each, TileRows) else places.get(each, each), reach)
+            for each, reach in tiled.touched
+        ]
     if entry is None:
         return ()
     _, stage = entry
     call = stage.call
-    # A strip has the rows of the image that it is a part of.
-    written = storage[stage.output].owner if is_strip else stage.output
+    written = places.get(stage.output, stage.output)
     touched: list[tuple[Tensor | TileRows, Reach]] = list(call.reads.items())
     if call.call.kernel != DRAIN and not call.accumulates:
         touched.append((written, Reach(call.step, call.first, call.first)))
     return touched
+
+
+def _is_strip(op: Op) -> bool:
+    return isinstance(op, Strip) or (isinstance(op, Run) and op.strip is not None)
+
+
+def _places(node: Node, storage: Mapping[Tensor, Storage]) -> Mapping[Tensor, Tensor]:
+    """The image that a strip is a part of, whose rows it has."""
+    return {t: storage[t].owner for t in node.outputs} if _is_strip(node.op) else {}
 
 
 def _fences(

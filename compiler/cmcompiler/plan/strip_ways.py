@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
+from math import inf
 
-from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.isa import Isa
-from cmcompiler.plan.strips import striped
+from cmcompiler.plan.runs.chains import Chain, is_possible
+from cmcompiler.plan.runs.fitting import Choices
+from cmcompiler.plan.runs.run import TiledRun
+from cmcompiler.plan.strips import Strips, every_strips
 from cmcompiler.plan.way import Way
 
 MOST = 1
 """Sets of strips that are planned with all operators."""
+
+CHEAP = 0.02
+"""Part of the instructions that rows of strips may take more before runs in them are tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +35,13 @@ class StripWays:
     isa: Isa
 
     @cached_property
-    def _every(self) -> list[tuple[Way, Way]]:
-        """The graph with strips, and these alone."""
-        return [
-            (Way(full, self.isa), Way(strips, self.isa)) for full, strips in striped(self.graph)
+    def _every(self) -> list[tuple[Strips, Way, float]]:
+        """Strips, the widest one of each, and instructions that all take as whole tensors."""
+        every = [
+            (strips, Way(strips.widest, self.isa), Way(strips.striped, self.isa).whole.effort)
+            for strips in every_strips(self.graph)
         ]
+        return sorted(every, key=lambda each: each[2])
 
     def within(self, limit: int) -> Iterator[Way]:
         """The graphs whose strips take the fewest instructions of those that fit.
@@ -39,10 +49,45 @@ class StripWays:
         Args:
             limit: bytes.
         """
-        fitting = [
-            (full.whole.effort + strips.search.cheapest(limit), index)
-            for index, (full, strips) in enumerate(self._every)
-            if strips.search.fits(limit)
-        ]
-        for _, index in sorted(fitting)[:MOST]:
-            yield self._every[index][0]
+        fitting = sorted(self._fitting(limit), key=lambda each: each[0])
+        graphs = (with_runs(strips, runs, self.isa) for _, strips, runs in fitting)
+        for graph in islice((graph for graph in graphs if graph is not None), MOST):
+            yield Way(graph, self.isa)
+
+    def _fitting(self, limit: int) -> Iterator[tuple[float, Strips, Choices]]:
+        """Instructions, strips and the runs of each of these."""
+        least = inf
+        for strips, widest, effort in self._every:
+            count, bytes_left = len(strips.strips), limit - strips.image.nbytes
+            if bytes_left <= 0 or effort >= least:
+                continue
+            rows = inf
+            if widest.search.fits(limit):
+                rows = effort + count * widest.search.cheapest(limit)
+                yield rows, strips, ()
+            least = min(least, rows)
+            if rows <= (1 + CHEAP) * effort:
+                continue
+            for runs, cost in widest.run_costs(limit).items():
+                yield effort + count * cost, strips, runs
+                least = min(least, effort + count * cost)
+
+
+def with_runs(strips: Strips, runs: Choices, isa: Isa) -> Graph | None:
+    """The graph with the same runs in all strips; None if kernels cannot make tiles of one."""
+    every = [[*_contracted(strip, runs)] for strip in strips.strips]
+    made = (node for strip in every for node in strip if isinstance(node.op, TiledRun))
+    return strips.with_strips(every) if all(is_possible(node, isa) for node in made) else None
+
+
+def _contracted(strip: list[Node], runs: Choices) -> Iterator[Node]:
+    at = 0
+    for choice in runs:
+        assert choice.run is not None
+        yield from strip[at : choice.start]
+        op, chain = choice.run[1].op, Chain(choice.start, tuple(strip[choice.start : choice.end]))
+        assert isinstance(op, TiledRun)
+        columns = min(op.columns, chain.output.shape[2])
+        yield chain.in_tiles(op.band, columns, op.keeping)
+        at = choice.end
+    yield from strip[at:]

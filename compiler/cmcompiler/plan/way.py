@@ -16,7 +16,7 @@ from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.choice import fastest, smallest
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
 from cmcompiler.plan.options import PlanOptions
-from cmcompiler.plan.runs.fitting import Fitting
+from cmcompiler.plan.runs.fitting import Choices, Fitting
 from cmcompiler.plan.runs.selection import RunSelection
 from cmcompiler.plan.storage import share
 from cmcompiler.plan.streams.grouping import Computation
@@ -129,6 +129,17 @@ class Way:
         smallest_graph = self._fitting.smallest
         if smallest_graph is not None:
             yield self._with(smallest_graph).fastest(limit)
+
+    @property
+    def run_sets(self) -> list[Choices]:
+        """Sets of runs, from those with the fewest instructions on, for each limit of tiles."""
+        return [runs for sets in self._fitting.selection.sets.values() for runs in sets]
+
+    def run_costs(self, limit: int) -> dict[Choices, float]:
+        """Sets of runs that fit so many bytes, and instructions, roughly, that streams with these
+        take more than whole tensors.
+        """
+        return self._fitting.costs(limit)
 
     def fastest(self, limit: int) -> Draft:
         """The draft with the fewest instructions in so many bytes; the smallest one if none fits.

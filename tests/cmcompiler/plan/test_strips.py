@@ -10,35 +10,45 @@ from harness.run_graphs import WIDE, bottlenecks, with_dead_channel
 from cmcompiler.ir.graph import Graph
 from cmcompiler.ir.reference import evaluate
 from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.strip import StripPair
 from cmcompiler.plan.feed import feed_rows
-from cmcompiler.plan.strips import is_striped, striped
+from cmcompiler.plan.strips import every_strips, is_striped
 
 
 @pytest.mark.parametrize(
-    "graph", [bottlenecks(), with_dead_channel(bottlenecks())], ids=["all channels", "dead channel"]
+    "graph",
+    [bottlenecks(), bottlenecks(3, sums=True), with_dead_channel(bottlenecks())],
+    ids=["plain", "sums", "dead channel"],
 )
 def test_strips_give_the_same_image(graph: Graph) -> None:
     images = Numbers(1).int8(*graph.inputs[0].tensor.shape)
     (whole,) = evaluate(graph.whole, (images,)).outputs
     graph = feed_rows(graph)
-    every = [*striped(graph)]
+    every = [*every_strips(graph)]
     assert every and not is_striped(graph)
-    for full, strips in every:
-        assert is_striped(full) and len(strips.nodes) <= len(full.nodes)
-        np.testing.assert_array_equal(evaluate(full, (images,)).outputs[0], whole)
-        assert not [*striped(full)]
+    for strips in every:
+        assert is_striped(strips.striped)
+        assert len(strips.widest.nodes) == len(strips.chain) + 1
+        np.testing.assert_array_equal(evaluate(strips.striped, (images,)).outputs[0], whole)
+        assert not [*every_strips(strips.striped)]
 
 
 def test_strips_know_of_dead_channels() -> None:
     graph = feed_rows(with_dead_channel(bottlenecks(1)))
-    for full, _ in striped(graph):
-        before = full.before
+    for strips in every_strips(graph):
+        before = strips.striped.before
         expansions = [
             node
-            for node in full.nodes
+            for node in strips.striped.nodes
             if node.outputs[0].shape[3] == WIDE - 1 and isinstance(node.op, Conv2d)
         ]
         assert expansions
         for node in expansions:
             assert before.channels(node.outputs[0]) == WIDE
             assert before.macs_of(node) * (WIDE - 1) == node.op.macs * WIDE
+
+
+def test_sums_are_in_strips() -> None:
+    *_, last = every_strips(feed_rows(bottlenecks(3, sums=True)))
+    pairs = [node for node in last.striped.nodes if isinstance(node.op, StripPair)]
+    assert len(pairs) == len(last.strips)

@@ -27,6 +27,7 @@ from cmcompiler.ir.op import (
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
+from cmcompiler.ops.strip import Strip
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.plan.arena import aligned
 from cmcompiler.plan.runs.tiling import Tile, Tiling
@@ -106,7 +107,13 @@ class TileImages:
     kept_bytes: int
 
     @classmethod
-    def of(cls, tensors: Sequence[Tensor], tiling: Tiling) -> TileImages:
+    def of(
+        cls, tensors: Sequence[Tensor], tiling: Tiling, strip: Strip | None = None
+    ) -> TileImages:
+        """
+        Args:
+            strip: that the last image is.
+        """
         every, kept, kept_bytes = [], {}, 0
         places, tile_bytes = _places(tensors, tiling)
         for index, tensor in enumerate(tensors):
@@ -117,6 +124,8 @@ class TileImages:
                 place = TilePlace(kept_bytes, kept=True)
                 kept[index] = TileImage(tensor, place, tensor.shape[2], rows)
                 kept_bytes += kept[index].bytes
+        if strip is not None:
+            every[-1] = replace(every[-1], columns=strip.row_bytes // every[-1].pixel)
         return cls(every, kept, tile_bytes, kept_bytes)
 
 
@@ -255,6 +264,9 @@ class _Part:
             raise NoTiles
         call = calls[0].banded(self.tiling.heights[self.index + 1]).call
         is_dense = source.row_bytes == len(seen) * source.pixel
+        if result.part is None:
+            # Rows of a strip lie among those of an image.
+            is_dense &= result.columns == result.tensor.shape[2]
         own = {
             "input.row_stride": source.row_bytes,
             "output.row_stride": result.row_bytes,

@@ -14,7 +14,7 @@ from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
-from cmcompiler.ops.strip import JoinedStrips
+from cmcompiler.ops.strip import JoinedStrips, convolution_of
 from cmcompiler.ops.support.pooling import Pool2d
 from cmcompiler.plan.runs.run import TiledRun
 from cmcompiler.plan.runs.slices import SlicedRun
@@ -49,7 +49,7 @@ class Chain:
     def keepings(self) -> tuple[Keeping, ...]:
         """The ways in which runs of these nodes can keep tiles."""
         is_overlapping = any(
-            isinstance(node.op, DepthwiseConv2d) and max(node.op.window.reach) > 1
+            isinstance(op := convolution_of(node.op), DepthwiseConv2d) and max(op.window.reach) > 1
             for node in self.parts[1:]
         )
         if not is_overlapping:
@@ -104,9 +104,15 @@ def tails(graph: Graph) -> Iterator[Tail]:
 
 
 def chains(graph: Graph) -> Iterator[Chain]:
-    """All that can be a run; some overlap. Operators of strips are none: these are narrow."""
+    """All that can be a run; some overlap. Where there are several strips, their operators are
+    none.
+    """
     readers = _readers(graph)
-    joins = (i for i, node in enumerate(graph.nodes) if isinstance(node.op, JoinedStrips))
+    joins = (
+        i
+        for i, node in enumerate(graph.nodes)
+        if isinstance(node.op, JoinedStrips) and len(node.inputs) > 1
+    )
     after = max(joins, default=-1)
     for start, first in enumerate(graph.nodes):
         if start <= after:
@@ -118,7 +124,7 @@ def chains(graph: Graph) -> Iterator[Chain]:
             if node.inputs != parts[-1].outputs:
                 break
             parts.append(node)
-            if any(isinstance(part.op, DepthwiseConv2d) for part in parts):
+            if any(isinstance(convolution_of(part.op), DepthwiseConv2d) for part in parts):
                 yield Chain(start, tuple(parts))
 
 
@@ -138,7 +144,7 @@ def _may_be_part(node: Node, begins: bool = False) -> bool:
     Args:
         begins: it is the first one, whose windows see rows from outside of the run.
     """
-    op, images = node.op, (*node.inputs, *node.outputs)
+    op, images = convolution_of(node.op), (*node.inputs, *node.outputs)
     if node.guards or any(image.dtype != np.int8 for image in images):
         return False
     if any((image_rows(image) or 1) == 1 for image in images):

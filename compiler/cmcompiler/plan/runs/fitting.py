@@ -51,6 +51,16 @@ class Fitting:
         Args:
             limit: bytes.
         """
+        costs = self.costs(limit)
+        for chosen in sorted(costs, key=lambda chosen: costs[chosen])[:MOST]:
+            yield self.selection.graph(chosen)
+
+    def costs(self, limit: int) -> dict[Choices, float]:
+        """Sets that fit and instructions, roughly, of the graphs with these runs.
+
+        Args:
+            limit: bytes.
+        """
         first = [
             chosen
             for most, sets in self.selection.sets.items()
@@ -72,8 +82,7 @@ class Fitting:
             if traded in costs:
                 break
             costs[traded] = self.cost(self.selection.graph(traded), limit)
-        for chosen in sorted(costs, key=lambda chosen: costs[chosen])[:MOST]:
-            yield self.selection.graph(chosen)
+        return costs
 
     @cached_property
     def smallest(self) -> Graph | None:

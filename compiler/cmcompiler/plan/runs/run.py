@@ -20,6 +20,7 @@ from cmcompiler.ir.op import (
     Words,
 )
 from cmcompiler.isa import Isa
+from cmcompiler.ops.strip import Strip, convolution_of
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.plan.abi import CONTROL_TILES, REF_NONE
 from cmcompiler.plan.runs.calls import NoTiles, TileImages, filled_words, tiled_call
@@ -54,6 +55,12 @@ class Run(Op):
     @property
     def macs(self) -> int:
         return sum(part.op.macs for part in self.parts)
+
+    @property
+    def strip(self) -> Strip | None:
+        """The last operator, if its result is a strip of an image."""
+        last = self.parts[-1].op
+        return last if isinstance(last, Strip) else None
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         results = inputs
@@ -117,16 +124,14 @@ class TiledRun(Run):
 
     @property
     def convolutions(self) -> tuple[Convolution, ...]:
-        ops = tuple(part.op for part in self.parts)
-        assert all(isinstance(op, Convolution) for op in ops)
-        return ops  # type: ignore[return-value]
+        return tuple(op for part in self.parts if (op := convolution_of(part.op)) is not None)
 
     def tile_calls(self, tiled: TiledCall) -> Iterator[TileCalls]:
         return tile_calls(self.tiling, tiled, self.layer(tiled))
 
     def _call(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> RowCall:
         tensors = [*inputs, *(part.outputs[0] for part in self.parts[:-1]), *outputs]
-        images = TileImages.of(tensors, self.tiling)
+        images = TileImages.of(tensors, self.tiling, self.strip)
         call = run_call(
             RunCalls(tuple(self._tiled(images, isa)), len(self.tiling.tiles)),
             self.band,
