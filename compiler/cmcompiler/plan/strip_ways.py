@@ -22,6 +22,12 @@ MOST = 1
 CHEAP = 0.02
 """Part of the instructions that rows of strips may take more before runs in them are tried."""
 
+GAPS = 32
+"""One part in so many of a limit that runs in strips leave free for gaps of the layout."""
+
+ROOM = 4
+"""One part in so many of a limit is left for strips beside the image that they are parts of."""
+
 
 @dataclass(frozen=True, eq=False)
 class StripWays:
@@ -58,8 +64,8 @@ class StripWays:
         """Instructions, strips and the runs of each of these."""
         least = inf
         for strips, widest, effort in self._every:
-            count, bytes_left = len(strips.strips), limit - strips.image.nbytes
-            if bytes_left <= 0 or effort >= least:
+            count, most = len(strips.strips), limit - limit // ROOM
+            if strips.image.nbytes > most or effort >= least:
                 continue
             rows = inf
             if widest.search.fits(limit):
@@ -68,7 +74,7 @@ class StripWays:
             least = min(least, rows)
             if rows <= (1 + CHEAP) * effort:
                 continue
-            for runs, cost in widest.run_costs(limit).items():
+            for runs, cost in widest.run_costs(limit - limit // GAPS).items():
                 yield effort + count * cost, strips, runs
                 least = min(least, effort + count * cost)
 

@@ -53,13 +53,16 @@ class Strips:
 
     @cached_property
     def widest(self) -> Graph:
-        """One strip alone: no other one takes more memory."""
+        """One strip alone, with the columns of the others: no other one takes more memory."""
         sizes = [sum(node.outputs[0].nbytes for node in strip) for strip in self.strips]
         number = sizes.index(max(sizes))
         nodes = (*self.strips[number], self._join(self.strips[number : number + 1], number))
         port = Port("strip", self.image, self.image.shape, tuple(range(len(self.image.shape))))
-        inputs = tuple(port for port in self.graph.inputs if port.tensor in nodes[0].inputs)
-        return replace(self.graph, nodes=nodes, inputs=inputs, outputs=(port,), states=())
+        inputs = [each for each in self.graph.inputs if each.tensor in nodes[0].inputs]
+        # As an input the image is there from the first operator on.
+        return replace(
+            self.graph, nodes=nodes, inputs=(*inputs, port), outputs=(port,), states=()
+        )
 
     def with_strips(self, strips: list[list[Node]]) -> Graph:
         """The graph with these nodes for the operators of each strip."""
