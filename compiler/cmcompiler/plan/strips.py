@@ -60,9 +60,7 @@ class Strips:
         port = Port("strip", self.image, self.image.shape, tuple(range(len(self.image.shape))))
         inputs = [each for each in self.graph.inputs if each.tensor in nodes[0].inputs]
         # As an input the image is there from the first operator on.
-        return replace(
-            self.graph, nodes=nodes, inputs=(*inputs, port), outputs=(port,), states=()
-        )
+        return replace(self.graph, nodes=nodes, inputs=(*inputs, port), outputs=(port,), states=())
 
     def with_strips(self, strips: list[list[Node]]) -> Graph:
         """The graph with these nodes for the operators of each strip."""
