@@ -16,6 +16,7 @@ from filelock import FileLock
 from cmcompiler import zoo
 from cmcompiler.frontend.job import ExportJob, dependencies, versions
 from cmcompiler.frontend.weights import RANDOM
+from harness.starter import starter
 
 FOLDER = Path(__file__).parents[2] / "build" / "test-exports"
 
@@ -47,8 +48,10 @@ def without_published_weights() -> dict[str, str]:
 def export(
     jobs: list[Path], environment: Mapping[str, str] | None = None, *options: str
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `python -m cmcompiler export`."""
-    command = [sys.executable, "-m", "cmcompiler", "export", *options, *map(str, jobs)]
+    """Runs `python -m cmcompiler export`, in a process of its own if it has an environment."""
+    alone = [sys.executable, "-m", "cmcompiler"]
+    program = starter().exporting() if environment is None else alone
+    command = [*program, "export", *options, *map(str, jobs)]
     return subprocess.run(
         command,
         env=dict(environment or without_published_weights()),

@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -99,6 +100,10 @@ class Starter:
         assert answer, f"the process that starts commands failed at {module} {words}"
         return int(answer)
 
+    def exporting(self) -> list[str]:
+        """What does as `python -m cmcompiler` would, given the words after it."""
+        return _exporting(Path(self._folder.name))
+
 
 @cache
 def starter() -> Starter:
@@ -106,22 +111,33 @@ def starter() -> Starter:
     return Starter()
 
 
+_PLACE, _BELL = "exports", "bell"
+"""Sockets: of the process that exports, and of the one that starts it."""
+
+
+def _exporting(folder: Path) -> list[str]:
+    """The command that exports, once the process for it is there."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as bell:
+        bell.settimeout(60)
+        while bell.connect_ex(os.fspath(folder / _BELL)) != 0:
+            time.sleep(0.05)  # the starter is still importing
+        bell.recv(1)
+    return [sys.executable, "-c", _EXPORT, os.fspath(folder / _PLACE)]
+
+
 class _Exports:
     """Starts the process that exports when the first command wants it."""
 
     def __init__(self, folder: Path) -> None:
-        self._place, self._bell = folder / "exports", folder / "bell"
+        self._folder, self._place = folder, folder / _PLACE
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(os.fspath(self._bell))
+        self.listener.bind(os.fspath(folder / _BELL))
         self.listener.listen()
         self._process: int | None = None
 
     def command(self, _: str = "cmcompiler") -> list[str]:
         """In a child: the command that exports."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as bell:
-            bell.connect(os.fspath(self._bell))
-            bell.recv(1)
-        return [sys.executable, "-c", _EXPORT, os.fspath(self._place)]
+        return _exporting(self._folder)
 
     def start(self) -> None:
         """Answers a child when the process that exports has been started."""
