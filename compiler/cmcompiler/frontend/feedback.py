@@ -22,7 +22,7 @@ from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS, MOVEMENTS
 from cmcompiler.frontend.sensitivity import snr_of_outputs
-from cmcompiler.frontend.simulation import element_count, rounded
+from cmcompiler.frontend.simulation import Steps, element_count, rounded, steps_of
 
 FINE = 30.0
 """In dB: a state that follows the exact one as closely needs no float."""
@@ -160,6 +160,7 @@ class _Sequence(Interpreter):
         super().__init__(prepared)
         self._is_rounding = is_rounding
         self._constants: dict[Node, Any] = {}
+        self._rounding_steps: dict[Node, Steps | None] = {}
 
     def run_on(
         self, samples: Sequence[Sequence[Tensor]], states: Sequence[Tensor]
@@ -187,7 +188,11 @@ class _Sequence(Interpreter):
             observer = observer_of(node)
             is_derived = isinstance(observer, DerivedObserverOrFakeQuantize)
             is_rounding = self._is_rounding and not is_derived
-            result = rounded(self.env[source], observer) if is_rounding else self.env[source]
+            result = self.env[source]
+            if is_rounding:
+                if node not in self._rounding_steps:
+                    self._rounding_steps[node] = steps_of(observer)
+                result = rounded(result, observer, self._rounding_steps[node])
             if source.op == "get_attr":
                 self._constants[node] = result
             return result

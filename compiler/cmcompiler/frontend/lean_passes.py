@@ -1,4 +1,6 @@
-"""ExecuTorch's passes without walks that change nothing. Importing it imports torch."""
+"""ExecuTorch's passes without walks that change nothing and code that nothing runs. Importing it
+imports torch.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ from torch._export.utils import _collect_all_valid_cia_ops as _collect
 from torch._ops import OperatorBase, OpOverload
 from torch.export import decomp_utils, exported_program
 from torch.fx import GraphModule, Node
+from torch.fx.graph import _PyTreeCodeGen
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 _aten = torch.ops.aten
@@ -40,19 +43,61 @@ _PROMOTED = {
 def lean_passes() -> Iterator[None]:
     """Skips passes that compute a whole graph anew where no node is one that they are for: a tenth
     of what lowering takes. Lists torch's operators only after new ones: a quarter of it for a small
-    network.
+    network. Writes and compiles a graph's Python code only when it is called or read.
     """
     try:
+        GraphModule.recompile = _postponed  # type: ignore[assignment, method-assign]
         for module in _LISTING:
             module._collect_all_valid_cia_ops = _composites.get  # type: ignore[attr-defined]
         for each, is_for in _FOR.items():
             each.__call__ = _if_any(each.__call__, is_for)  # type: ignore[assignment, method-assign]
         yield
     finally:
+        GraphModule.recompile = _recompile  # type: ignore[method-assign]
         for each in _FOR:
             del each.__call__
         for module in _LISTING:
             module._collect_all_valid_cia_ops = _collect  # type: ignore[attr-defined]
+
+
+_recompile = GraphModule.recompile
+_CODE = ("_code", "_lineno_map", "_prologue_start")
+
+
+def _postponed(graph_module: GraphModule) -> None:
+    """Compiles a graph that has changed before its first call, instead of now."""
+    if isinstance(codegen := graph_module.graph._codegen, _PyTreeCodeGen):
+        graph_module._in_spec = codegen.pytree_info.in_spec
+        graph_module._out_spec = codegen.pytree_info.out_spec
+    for name in _CODE:
+        graph_module.__dict__.pop(name, None)
+    # A graph module has a class of its own.
+    of_its_own: Any = type(graph_module)
+    of_its_own.forward = _compiled_forward
+    of_its_own._code = property(_written_code, _keep_code)
+
+
+def _compiled(graph_module: GraphModule) -> GraphModule:
+    of_its_own: Any = type(graph_module)
+    if "_code" in vars(of_its_own):
+        del of_its_own._code
+        _recompile(graph_module)
+    return graph_module
+
+
+def _compiled_forward(graph_module: GraphModule, *args: Any, **kwargs: Any) -> Any:
+    return _compiled(graph_module).forward(*args, **kwargs)
+
+
+def _written_code(graph_module: GraphModule) -> str:
+    return _compiled(graph_module).code
+
+
+def _keep_code(graph_module: GraphModule, code: str) -> None:
+    """Takes what another compiled after all."""
+    of_its_own: Any = type(graph_module)
+    del of_its_own._code
+    graph_module._code = code
 
 
 class _Composites:

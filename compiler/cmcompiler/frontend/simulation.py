@@ -23,6 +23,9 @@ _PER_CHANNEL = (torch.per_channel_affine, torch.per_channel_symmetric)
 Results = list[Any]
 """Results of a node, one for each sample."""
 
+Steps = tuple[Tensor, Tensor]
+"""Scales and zero points."""
+
 Visitor = Callable[[Node, Results], Results]
 """Sees the results of each node, which are rounded after it, and may replace them."""
 
@@ -45,6 +48,7 @@ class Simulation(Interpreter):
     def __init__(self, prepared: GraphModule) -> None:
         super().__init__(prepared)
         self._rounded: dict[Node, Tensor] = {}
+        self._steps: dict[str, Steps | None] = {}
         self._is_rounding = False
 
     def run_on(
@@ -67,6 +71,7 @@ class Simulation(Interpreter):
         for node in nodes:
             if node.op == "placeholder":
                 continue
+            self._steps.clear()
             results = [self._compute(node, values, place) for place in range(len(samples))]
             values[node] = visit(node, results) if visit is not None else results
             for source in node.all_input_nodes:
@@ -81,7 +86,9 @@ class Simulation(Interpreter):
         observer = self.fetch_attr(target)
         if not self._is_rounding or isinstance(observer, DerivedObserverOrFakeQuantize):
             return args[0]
-        return rounded(args[0], observer)
+        if target not in self._steps:
+            self._steps[target] = steps_of(observer)
+        return rounded(args[0], observer, self._steps[target])
 
     def _compute(self, node: Node, values: dict[Node, Results], place: int) -> Any:
         sources = node.all_input_nodes
@@ -93,7 +100,12 @@ class Simulation(Interpreter):
         return self._rounded[node]
 
 
-def rounded(value: Tensor, observer: Any, steps: tuple[Tensor, Tensor] | None = None) -> Tensor:
+def steps_of(observer: Any) -> Steps | None:
+    """What an observer rounds to; None for weights with steps of their own."""
+    return None if isinstance(observer, NarrowWeights) else observer.calculate_qparams()
+
+
+def rounded(value: Tensor, observer: Any, steps: Steps | None = None) -> Tensor:
     """A tensor after quantize and dequantize.
 
     Args:

@@ -63,6 +63,22 @@ def test_operators_registered_between_exports_are_listed():
     assert decomp_utils._collect_all_valid_cia_ops is listed
 
 
+def test_code_is_compiled_once_it_is_called_or_read():
+    called, read, compiled = (torch.fx.symbolic_trace(nn.ReLU()) for _ in range(3))
+    with lowering.lean_passes():
+        for module in (called, read, compiled):
+            (_, relu, _) = module.graph.nodes
+            relu.target = torch.neg
+            relu.kwargs = {}
+            module.recompile()
+            assert "_code" not in module.__dict__
+        assert called(torch.ones(1)) == -1
+        assert "torch.neg" in read.code
+    compiled.recompile()
+    assert compiled(torch.ones(1)) == read(torch.ones(1)) == -1
+    assert all("torch.neg" in module.__dict__["_code"] for module in (called, read, compiled))
+
+
 def test_passes_are_restored():
     from executorch.exir.passes.normalize_transpose_pass import NormalizeTransposePass
 
