@@ -19,7 +19,7 @@ from cmcompiler.ir.reference import Array, evaluate_all
 from cmcompiler.isa import Isa
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.planner import make_plan
-from harness.packages import WARNINGS, run
+from harness.packages import WARNINGS, compile_in, run
 
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -77,7 +77,7 @@ def native_program(models: Sequence[PackagedModel], main: str, folder: Path) -> 
         if file.name != "main.c" and objects[-1].exists():
             continue
         flags = ("-std=c11", *WARNINGS) if file.suffix == ".c" else ()
-        run("gcc", *flags, *SANITIZED, include, f"-I{folder}", "-c", file, "-o", objects[-1])
+        compile_in(folder, ["gcc", *flags, *SANITIZED, include, "-I."], file, objects[-1])
     run("gcc", *SANITIZED, *objects, "-lm", "-o", folder / "program")
     return folder / "program"
 

@@ -51,11 +51,18 @@ def documented(name: str) -> str:
     return str(code)
 
 
-def run(*words: str | Path) -> str:
+def run(*words: str | Path, folder: Path | None = None) -> str:
     """A command's output; fails the test with it if the command does."""
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    words = tuple(map(str, words))
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+def compile_in(folder: Path, words: Sequence[str | Path], file: Path, made: Path) -> None:
+    """Compiles a file through the cache of compilers, whose entries are for any folder."""
+    place = file.relative_to(folder) if file.is_relative_to(folder) else file
+    run("ccache", *words, "-c", place, "-o", made, folder=folder)
 
 
 def firmware(
@@ -119,19 +126,13 @@ def firmware(
 def on_this_computer(folder: Path, package: Path, main: str | Path, *flags: str) -> str:
     """What a program of SOURCES, or another file, prints with a package, under sanitizers."""
     source = SOURCES / main
-    compile_ = [
-        *flags,
-        f"-I{package}",
-        "-g",
-        "-fsanitize=address,undefined",
-        "-fno-sanitize-recover=all",
-    ]
+    compile_ = [*flags, "-I.", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     objects = []
     for file in (*package.glob("*.[cS]"), *package.glob("runtime/*.c"), source):
         compiler = "g++" if file.suffix == ".cpp" else "gcc"
         standard = {".c": ["-std=c11"], ".cpp": ["-std=c++17"]}.get(file.suffix, [])
         objects.append(folder / f"{file.name}.o")
-        run(compiler, *WARNINGS, *standard, *compile_, "-c", file, "-o", objects[-1])
+        compile_in(package, [compiler, *WARNINGS, *standard, *compile_], file, objects[-1])
     run("g++", *compile_, *objects, "-lm", "-o", folder / "program")
     return run(folder / "program")
 

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from harness.commands import NETWORK, Commands
-from harness.packages import run
+from harness.packages import compile_in, run
 
 # Arduino's library specification, "library.properties file format".
 REQUIRED = ("name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url")
@@ -37,7 +37,7 @@ def compile_all(source: Path, folder: Path, *flags: str) -> None:
     assert len(files) > 10
     for path in files:
         out = folder / f"{path.stem}.o"
-        run("arm-none-eabi-gcc", *core, *flags, "-O2", f"-I{source}", "-c", path, "-o", out)
+        compile_in(source, ["arm-none-eabi-gcc", *core, *flags, "-O2", "-I."], path, out)
 
 
 def test_arduino(cmbuild: Commands) -> None:
