@@ -49,8 +49,8 @@ def test_a_program_runs_with_the_real_runtime(upstream: Commands, checkout: Path
     second = run(upstream, "-n", "3")
     assert second.done == {"checkout", "simulate"}
 
-    header = checkout / "runtime" / "core" / "error.h"
-    header.write_text(header.read_text() + "// Changed.\n")
+    source = checkout / "backends" / "cortex_m" / "kernels.cpp"
+    source.write_text(source.read_text() + "// Changed.\n")
     third = run(upstream, "-n", "3")
     assert third.done == {"checkout", "upstream", "pools", "runner", "simulate"}
 
