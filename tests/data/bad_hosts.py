@@ -55,6 +55,19 @@ def counter() -> Made:
     return Counter().eval(), torch.ones(1, 8)
 
 
+def state_of_none() -> Made:
+    class Remembers(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last: Tensor | None = None
+
+        def forward(self, x: Tensor) -> Tensor:  # here: state_of_none
+            self.last = x if self.last is None else self.last * 0.5 + x
+            return self.last
+
+    return Remembers().eval(), torch.ones(1, 8)
+
+
 def device() -> Made:
     return _made(lambda x: x.to("mps"))  # here: device
 

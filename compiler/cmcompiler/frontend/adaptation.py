@@ -24,6 +24,7 @@ from cmcompiler.frontend.forward_calls import (
     StateWatch,
     refuse_chance,
     refuse_derivatives,
+    with_buffers,
 )
 from cmcompiler.frontend.model import is_quantization_aware
 from cmcompiler.frontend.outputs import check_outputs
@@ -68,6 +69,11 @@ def adapted(
     if held or given:
         module = converted(module)
     trial = _Trial.of(module, single(inputs))
+    states: tuple[str, ...] = ()
+    while trial.states:
+        states += trial.states
+        module = with_buffers(module, trial.states)
+        trial = _Trial.of(module, single(inputs))
     if trial.types:
         module = converted(module)
     if any(trial.is_written):
@@ -76,7 +82,9 @@ def adapted(
         check_outputs(outputs, place_of_forward(module))
     kinds = (("parameters", held), ("inputs", given), ("casts", trial.types))
     told = [f"{', '.join(types)} {name}" for name, types in kinds if types]
-    return module, ((f"computed as float32: {' and '.join(told)}",) if told else ())
+    notes = [f"computed as float32: {' and '.join(told)}"] if told else []
+    notes += [f"kept from run to run as a buffer: self.{name}" for name in states]
+    return module, tuple(notes)
 
 
 def _check(module: torch.nn.Module) -> None:
@@ -118,11 +126,13 @@ class _Trial:
         is_written: whether the module changes each input.
         outputs: the only item is what forward() returns; none if only the export can tell why it
             fails, as with torch.compile.
+        states: names of tensors that decide the next call's results and are no buffers.
     """
 
     types: tuple[str, ...]
     is_written: tuple[bool, ...]
     outputs: tuple[Any, ...]
+    states: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, module: torch.nn.Module, inputs: Sequence[Tensor]) -> _Trial:
@@ -134,22 +144,23 @@ class _Trial:
             own = in_eval_mode(copied(module))
         if own is None:
             return cls((), (False,) * len(given), ())
-        calls, second = CallWatch(), tuple[Any, ...]()
+        calls, second, states = CallWatch(), tuple[Any, ...](), tuple[str, ...]()
+        kept = StateWatch(own)
         try:
             with _told(own), _as_a_trial(), calls:
                 outputs = (own(*given),)
         finally:
             refuse_derivatives(calls)
-        state = StateWatch(own)
         # Watching imports torch's compiler, a second; and some libraries fail when watched.
         if outputs:
             with suppress(Exception), _as_a_trial(), watch:
+                kept.restore()
                 second = (own(*(x.detach().clone() for x in inputs)),)
         if second:
             refuse_chance(calls, lambda: _called_anew(module, inputs), outputs)
-            state.refuse(outputs, second)
+            states = kept.states(outputs, second)
         written = tuple(x._version > v for x, v in zip(given, before, strict=True))
-        return cls(watch.types, written, outputs)
+        return cls(watch.types, written, outputs, states)
 
 
 @contextmanager

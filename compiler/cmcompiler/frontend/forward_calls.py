@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.frontend.copies import tensors_of
+from cmcompiler.frontend.copies import copied, tensors_of
 from cmcompiler.frontend.failed_calls import place_of_forward
 from cmcompiler.usercode import is_library, shown
 
@@ -101,40 +101,90 @@ def refuse_chance(watch: CallWatch, call: Callable[[], object], first: object) -
 
 
 class StateWatch:
-    """Notes what a module holds between two calls on the same inputs."""
+    """Finds what a module's results depend on from call to call, other than buffers."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
-        self._tensors = list(tensors_of(module))
-        self._versions = _versions(self._tensors)
-        self._numbers = _numbers(module)
+        self._buffers = [
+            (part, name, buffer, buffer.detach().clone())
+            for part in module.modules()
+            for name, buffer in part._buffers.items()
+            if buffer is not None
+        ]
+        self._held = _attributes(module)
+        self._values = {name: _content(value) for name, value in self._held.items()}
 
-    def refuse(self, first: object, second: object) -> None:
-        """
+    def restore(self) -> None:
+        """Gives the buffers the values that they had."""
+        for part, name, buffer, values in self._buffers:
+            part._buffers[name] = buffer.copy_(values)
+
+    def states(self, first: object, second: object) -> tuple[str, ...]:
+        """Names of tensors, as of parameters, that forward() assigns and that decide its results.
+
         Args:
-            first, second: what the module returned.
+            first, second: what the module returned, in the second call with the buffers restored.
 
         Raises:
-            Unsupported: the results differ, though the module keeps its tensors.
+            Unsupported: the results differ for another reason.
         """
-        tensors = list(tensors_of(self._module))
-        is_kept = [*map(id, tensors)] == [*map(id, self._tensors)]
-        if not is_kept or _versions(tensors) != self._versions or _same(first, second):
-            return
-        after, at = _numbers(self._module), place_of_forward(self._module)
-        for name, value in self._numbers.items():
-            if after.get(name) != value:
-                raise Unsupported(
-                    f"{at}: forward() changes {name}, and its results with it", _STATE
-                )
+        if _same(first, second):
+            return ()
+        after, at = _attributes(self._module), place_of_forward(self._module)
+        changed = [
+            name for name, value in self._values.items() if _content(after.get(name)) != value
+        ]
+        states = [name for name in changed if _is_like(self._held[name], after.get(name))]
+        if states:
+            return tuple(states)
+        for name in changed:
+            raise Unsupported(
+                f"{at}: forward() changes self.{name}, and its results with it", _STATE
+            )
         raise Unsupported(
             f"{at}: forward() gives other results for the same inputs",
             f"random numbers are inputs; {_STATE}",
         )
 
 
-def _versions(tensors: Iterable[Tensor]) -> list[int]:
-    return [0 if x.is_inference() else x._version for x in tensors]
+def with_buffers(module: torch.nn.Module, names: Iterable[str]) -> torch.nn.Module:
+    """A copy that holds tensors of these names as buffers."""
+    copy = copied(module)
+    for name in names:
+        path, _, own = name.rpartition(".")
+        part = copy.get_submodule(path)
+        value = getattr(part, own).detach().clone()
+        delattr(part, own)
+        part.register_buffer(own, value)
+    return copy
+
+
+def _attributes(module: torch.nn.Module) -> dict[str, object]:
+    """Attributes of a module and its parts, without parameters and buffers, by name."""
+    own = vars(torch.nn.Module())
+    return {
+        ".".join(filter(None, (path, name))): value
+        for path, part in module.named_modules()
+        for name, value in vars(part).items()
+        if name not in own
+    }
+
+
+def _content(value: object) -> object:
+    """A value that changes with an attribute or an item of it."""
+    if isinstance(value, Tensor):
+        return id(value), 0 if value.is_inference() else value._version
+    if isinstance(value, (list, tuple)):
+        return [*map(_content, value)]
+    if isinstance(value, dict):
+        return {key: _content(each) for key, each in value.items()}
+    return value if isinstance(value, (bool, int, float, str)) else value is None
+
+
+def _is_like(before: object, after: object) -> bool:
+    if not isinstance(before, Tensor) or not isinstance(after, Tensor):
+        return False
+    return before.shape == after.shape and before.dtype == after.dtype
 
 
 def _chance(called: Any) -> str:
@@ -182,15 +232,3 @@ def _same(one: object, other: object) -> bool:
         for x, y in zip(tensors, others, strict=True)
         if x.dtype == y.dtype
     )
-
-
-def _numbers(module: torch.nn.Module) -> dict[str, object]:
-    """Numbers and texts that parts of a module hold, and the lengths of lists, by `self.name`."""
-    held: dict[str, object] = {}
-    for path, part in module.named_modules():
-        for name, value in vars(part).items():
-            if isinstance(value, (bool, int, float, str, type(None))):
-                held[".".join(filter(None, ("self", path, name)))] = value
-            elif isinstance(value, (list, dict)) and not name.startswith("_"):
-                held[".".join(filter(None, ("self", path, name)))] = len(value)
-    return held

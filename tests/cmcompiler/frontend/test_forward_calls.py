@@ -51,6 +51,25 @@ def test_what_decides_no_result_is_taken(compute: Callable[[_Net, Tensor], Tenso
     assert not net.kept.any()
 
 
+class _Remembers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.last, self.feature = torch.zeros(1, 8), torch.zeros(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.feature = x
+        self.last = 0.5 * self.last + x
+        return self.last
+
+
+def test_a_tensor_that_lasts_is_a_buffer() -> None:
+    net = nn.Sequential(nn.Tanh(), _Remembers()).eval()
+    module, notes = adapted(net, [X])
+    assert notes == ("kept from run to run as a buffer: self.1.last",)
+    assert dict(module.named_buffers()).keys() == {"1.last"}
+    assert not net[1].last.any()
+
+
 @pytest.mark.parametrize(
     ("call", "name"),
     [

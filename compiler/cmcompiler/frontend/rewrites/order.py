@@ -10,6 +10,7 @@ from torch.fx import GraphModule
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.aliases import spell_aliases
+from cmcompiler.frontend.rewrites.angles import write_out_angles
 from cmcompiler.frontend.rewrites.assignments import join_assignments
 from cmcompiler.frontend.rewrites.attention import rewrite_attention
 from cmcompiler.frontend.rewrites.band_norms import fold_band_norms
@@ -74,6 +75,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_identities,
     remove_in_place,
     separate_parts,
+    write_out_angles,
     join_assignments,
     join_filters,
     spell_combinations,
