@@ -77,6 +77,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.sensitivity",
     "cmcompiler.frontend.sharing",
     "cmcompiler.frontend.short_observer",
+    "cmcompiler.frontend.short_rounding",
     "cmcompiler.frontend.simulation",
     "cmcompiler.frontend.single_precision",
     "cmcompiler.frontend.softmax_ranges",

@@ -23,8 +23,9 @@ from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.resolution import LEAST, OperandRounding, coarse
 from cmcompiler.frontend.sensitivity import snr
+from cmcompiler.frontend.short_rounding import SHARES_HELD, compensate_short, short_layers
 from cmcompiler.frontend.simulation import Simulation
-from cmcompiler.frontend.tried_samples import divided, resolved_samples, sample_count
+from cmcompiler.frontend.tried_samples import divided, is_large, resolved_samples, sample_count
 
 MINIMAL_GAIN = 1.0
 """In dB; less is not worth other bits than the quantizer's own."""
@@ -124,6 +125,7 @@ class Refiner:
             # Faults that integers can mend stay in integers.
             self._compute_in_float()
             self._compensate_roundings()
+            self._compensate_short_roundings()
             self._correct_biases()
             # The range that balancing changed may be that of a mean.
             if self._found and not is_separate and not is_balanced:
@@ -342,6 +344,37 @@ class Refiner:
         if not self._accept("compensated rounding of weights", self._measure()):
             for layer in layers:
                 layer.restore()
+
+    def _compensate_short_roundings(self) -> None:
+        layers = list(short_layers(self._prepared))
+        if not layers:
+            return
+        before = self._now, self._others_snr, self._unseen_snr
+        # Lowering rounds these weights: until then they are in float.
+        for layer in layers:
+            layer.round_alone()
+        self._measure_all()
+        samples = [*(self._fitted or self._deciding), *self._further]
+        shares = SHARES_HELD[:1] if is_large(self._prepared) else SHARES_HELD
+        tried = {}
+        for held in shares:
+            compensate_short(self._simulation, layers, samples, held)
+            tried[held] = self._measure().snr_db
+        best = max(shares, key=tried.__getitem__)
+        if best != held:
+            compensate_short(self._simulation, layers, samples, best)
+        if self._accept("compensated rounding of weights", self._measure()):
+            further = [*self._deciding, *self._unseen] if self._fitted else self._unseen
+            compensate_short(self._simulation, layers, [*samples, *further], best)
+            self._measure_all()
+            return
+        for layer in layers:
+            layer.restore()
+        self._now, self._others_snr, self._unseen_snr = before
+
+    def _measure_all(self) -> None:
+        self._now, self._others_snr = self._measure(), self._measure_others()
+        self._unseen_snr = self._measure_unseen()
 
     def _correct_biases(self) -> None:
         corrected = list(biases(self._prepared))

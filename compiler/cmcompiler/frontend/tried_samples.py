@@ -43,6 +43,11 @@ def resolved_samples(prepared: GraphModule) -> int:
     return max(1, sample_count(prepared) // _RESOLVED)
 
 
+def is_large(prepared: GraphModule) -> bool:
+    """Whether refinement uses fewer samples for a model than for others."""
+    return sample_count(prepared) < _SAMPLES
+
+
 def sample_count(prepared: GraphModule) -> int:
     """Samples that refinement uses: fewer for larger models."""
     return min(_SAMPLES, max(_FEWEST_SAMPLES, _ELEMENTS // max(element_count(prepared), 1)))
