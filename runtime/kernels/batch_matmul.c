@@ -10,7 +10,7 @@ void cm_batch_matmul(const struct cm_context *context, const struct cm_call *cal
         .lhs = cm_read(context, op->lhs),
         .rhs = cm_read(context, op->rhs),
         .out = cm_write(context, op->output),
-        .column_sums = cm_write(context, op->column_sums),
+        .workspace = cm_write(context, op->workspace),
         .batch = op->batch,
         .rows = op->rows,
         .columns = op->columns,

@@ -19,7 +19,7 @@ from cmcompiler.ops.support.convolution import check_output
 from cmcompiler.ops.support.requantize import Requantize, rounding_steps
 from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING, reduced
 
-MATMUL = Microkernel("matmul_s8", mve=True)
+MATMUL = Microkernel("matmul_s8", dsp=True, mve=True)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class BatchMatmulArguments(Arguments):
     lhs: Place
     rhs: Place
     output: Place
-    column_sums: Place
+    workspace: Place
     batch: Int32
     rows: Int32
     columns: Int32
@@ -119,11 +119,12 @@ class BatchMatmul(Op):
                 shift=self.requantize.shifts[0],
             )
             return [KernelCall.of("batch_matmul_s16", short)]
+        widened = -(-depth // 4) * 8
         arguments = BatchMatmulArguments(
             Address(inputs[0]),
             Address(inputs[1]),
             Address(outputs[0]),
-            column_sums=Scratch(4 * columns),
+            workspace=Scratch(widened if MATMUL.provider(isa) is Isa.DSP else 4 * columns),
             batch=batch,
             rows=rows,
             columns=columns,

@@ -119,8 +119,8 @@ CM_MICROKERNEL void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const
 struct cm_matmul {
     const int8_t *lhs, *rhs;
     int8_t *out;
-    int32_t *column_sums; /* workspace: one per column */
-    int32_t batch;        /* products; the matrices of each kind follow each other */
+    void *workspace; /* with the DSP extension a row in 16 bits, elsewhere a word for each column */
+    int32_t batch;   /* products; the matrices of each kind follow each other */
     int32_t rows, columns, depth;
     int32_t lhs_offset, rhs_offset;
     int32_t multiplier, shift;

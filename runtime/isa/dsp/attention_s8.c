@@ -11,13 +11,6 @@ struct sums {
     int32_t sum00, sum01, sum10, sum11;
 };
 
-static inline int32_t multiply_pairs(uint32_t a, uint32_t b, int32_t sum)
-{
-    int32_t result;
-    __asm("smlad %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
-    return result;
-}
-
 static inline int32_t whole_words(int32_t bytes)
 {
     return (bytes + 3) & ~3;

@@ -1,13 +1,6 @@
 #include "cmrt/norm.h"
 #include "simd.h"
 
-static inline int32_t multiply_pairs(uint32_t a, uint32_t b, int32_t sum)
-{
-    int32_t result;
-    __asm("smlad %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
-    return result;
-}
-
 void cm_isa_moments_s8(const int8_t *in, int32_t count, int32_t *sum, int32_t *squares)
 {
     int32_t total = *sum, total_squares = *squares;

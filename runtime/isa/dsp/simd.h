@@ -74,6 +74,14 @@ static inline uint32_t add_bytes(uint32_t bytes, uint32_t sum)
     return result;
 }
 
+/* sum + the products of the lower and of the upper halves. */
+static inline int32_t multiply_pairs(uint32_t a, uint32_t b, int32_t sum)
+{
+    int32_t result;
+    __asm("smlad %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+    return result;
+}
+
 /* sum + ((a * b) >> 32), rounded half up. */
 static inline int32_t add_high_product(int32_t a, int32_t b, int32_t sum)
 {

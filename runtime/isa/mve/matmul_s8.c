@@ -119,9 +119,10 @@ static __attribute__((noinline)) void multiply_rows_of_eight(const struct cm_mat
 static void multiply(const struct cm_matmul *m)
 {
     uint32_t lhs_offset = (uint32_t)m->lhs_offset, rhs_offset = (uint32_t)m->rhs_offset;
+    int32_t *column_sums = m->workspace;
     for (int32_t c = 0; c < m->columns; ++c) {
         uint32_t sum = (uint32_t)sum_row(m->rhs + c * m->depth, m->depth);
-        m->column_sums[c] = (int32_t)(lhs_offset * (sum + (uint32_t)m->depth * rhs_offset));
+        column_sums[c] = (int32_t)(lhs_offset * (sum + (uint32_t)m->depth * rhs_offset));
     }
     int8_t *out = m->out;
     for (int32_t r = 0; r < m->rows; ++r, out += m->columns) {
@@ -132,7 +133,7 @@ static void multiply(const struct cm_matmul *m)
             mve_pred16_t valid = vctp32q((uint32_t)left);
             int32x4_t sums = dot(lhs, m->rhs + c * m->depth, m->depth, m->depth, left);
             sums = vaddq_n_s32(sums, row_sum);
-            sums = vaddq_s32(sums, vldrwq_z_s32(m->column_sums + c, valid));
+            sums = vaddq_s32(sums, vldrwq_z_s32(column_sums + c, valid));
             int8x16_t result = narrow(rescale(sums, m), &m->output);
             vstrbq_p_s32(out + c, vreinterpretq_s32_s8(result), valid);
         }

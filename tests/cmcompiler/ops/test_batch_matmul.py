@@ -16,8 +16,8 @@ from cmcompiler.ops.batch_matmul import BatchMatmul
 def products(draw: st.DrawFn) -> Example:
     batch, rows, columns = draw(st.integers(1, 3)), draw(st.integers(1, 6)), draw(st.integers(1, 9))
     depth = draw(st.integers(0, 70) | st.just(300))
-    if draw(st.booleans()):  # sizes with an own loop
-        columns, depth = draw(st.sampled_from([8, 16])), 8
+    if draw(st.booleans()):  # sizes with loops of their own
+        columns, depth = draw(st.sampled_from([8, 16])), draw(st.sampled_from([8, 8, 5, 7]))
     data = draw(numbers)
     requantize = draw(requantizes(1, depth))
     op = BatchMatmul(

@@ -9,7 +9,7 @@ struct cm_batch_matmul {
     cm_ref lhs;
     cm_ref rhs;
     cm_ref output;
-    cm_ref column_sums;
+    cm_ref workspace;
     int32_t batch;
     int32_t rows;
     int32_t columns;
