@@ -47,6 +47,7 @@ from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized import FloatOperator, Refinement
 from cmcompiler.frontend.refinement import Refiner
 from cmcompiler.frontend.refusals import refuse
+from cmcompiler.frontend.rewrites.fixed_ranges import CASTS
 from cmcompiler.frontend.rewrites.order import rewrite
 from cmcompiler.frontend.rewrites.sampled import note_samples
 from cmcompiler.frontend.rewrites.sentinels import limit_states, note_values
@@ -60,7 +61,6 @@ from cmcompiler.usercode import place_of, reason_of, unsupported
 Inputs = tuple[Tensor, ...]
 
 _aten = torch.ops.aten
-_CASTS = {_aten.to.dtype, _aten._to_copy.default, _aten.type_as.default}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -286,7 +286,7 @@ def _is_joined(node: Node) -> bool:
     source = next(iter(node.all_input_nodes), None)
     value = None if source is None else source.meta.get("val")
     is_short = isinstance(value, Tensor) and value.dtype in (torch.uint8, torch.int8, torch.int16)
-    is_cast = node.target in _CASTS and is_short
+    is_cast = node.target in CASTS and is_short
     return is_cast and all(user.op == "call_module" for user in node.users)
 
 

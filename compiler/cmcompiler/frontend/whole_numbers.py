@@ -20,15 +20,11 @@ from cmcompiler.frontend.observations import Observation
 from cmcompiler.frontend.operators.function import function
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.editing import constant_value, is_constant
-from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
+from cmcompiler.frontend.rewrites.fixed_ranges import CASTS, CUTS, MOVEMENTS
 
 _ATEN = torch.ops.aten
 
-_CUTS = {
-    *(_ATEN.round.default, _ATEN.floor.default, _ATEN.ceil.default, _ATEN.trunc.default),
-    _ATEN.sign.default,
-}
-_CASTS = {_ATEN.to.dtype, _ATEN._to_copy.default, _ATEN.type_as.default}
+_WHOLE = {*CUTS, _ATEN.sign.default}
 _KEEPING = {
     *(*MOVEMENTS, _ATEN.cat.default, _ATEN.stack.default, _ATEN.add.Tensor, _ATEN.sub.Tensor),
     *(_ATEN.relu.default, _ATEN.maximum.default, _ATEN.minimum.default, _ATEN.amax.default),
@@ -93,12 +89,12 @@ def _is_whole(node: object) -> bool:
     if is_constant(node):
         constant = constant_value(node)
         return bool((constant == constant.round()).all())
-    if node.op == "call_module" or node.target in _CASTS:
+    if node.op == "call_module" or node.target in CASTS:
         return _is_whole(node.args[0])
     if node.target is torch.ops.cmbuild.function.default:
         return _gives_whole(node)
     is_kept = node.target in _KEEPING and node.kwargs.get("alpha", 1) == 1
-    return bool(node.target in _CUTS or (is_kept and all(map(_is_whole, node.all_input_nodes))))
+    return bool(node.target in _WHOLE or (is_kept and all(map(_is_whole, node.all_input_nodes))))
 
 
 def _gives_whole(node: Node) -> bool:

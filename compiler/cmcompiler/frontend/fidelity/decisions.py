@@ -21,7 +21,7 @@ from cmcompiler.frontend.fidelity.pairing import StepRange
 from cmcompiler.frontend.fidelity.record import FlippedDecisions
 from cmcompiler.frontend.operators.function import function
 from cmcompiler.frontend.own_ranges import observer_of
-from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
+from cmcompiler.frontend.rewrites.fixed_ranges import CASTS, CUTS, MOVEMENTS
 
 _DECIDING = {
     *("gt", "ge", "lt", "le", "eq", "ne", "argmax", "argmin", "argsort", "bucketize"),
@@ -32,8 +32,8 @@ _DECIDING = {
 _PLACING = {"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mode"}
 """Operators whose second result is where their elements were."""
 
-_CASTS = {"to", "_to_copy", "type_as"}
-_WHOLE = {"floor", "ceil", "round", "trunc"}
+_CASTS, _CUTS = ({each.overloadpacket.__name__ for each in kind} for kind in (CASTS, CUTS))
+"""Whatever their overloads take."""
 
 _JUMP = 8.0
 """Steps of a function's results, and times what lies beside it, that are not a slope."""
@@ -174,7 +174,7 @@ def _is_cut(node: Node, jumping: Collection[Node]) -> bool:
     source = node.all_input_nodes[0]
     while source.op == "call_module" or source.target in MOVEMENTS:
         source = source.all_input_nodes[0]
-    return _is_real(source) and source not in jumping and _name(source) not in _WHOLE
+    return _is_real(source) and source not in jumping and _name(source) not in _CUTS
 
 
 def _is_real(node: Node) -> bool:

@@ -21,6 +21,7 @@ from cmcompiler.frontend.rewrites.editing import (
     named_arguments,
     replace,
 )
+from cmcompiler.frontend.rewrites.fixed_ranges import CASTS
 from cmcompiler.frontend.rewrites.fourier import (
     TRANSFORMS,
     ComplexParts,
@@ -64,7 +65,6 @@ _SUMS = {
     *(_ATEN.add.Tensor, _ATEN.add.Scalar, _ATEN.sub.Tensor, _ATEN.sub.Scalar),
     _ATEN.rsub.Scalar,
 }
-_CASTS = {_ATEN.to.dtype, _ATEN._to_copy.default, _ATEN.type_as.default}
 
 
 def separate_parts(module: GraphModule) -> None:
@@ -301,7 +301,7 @@ _OPERATORS: dict[Any, _Compute] = {
     **dict.fromkeys(_SUMS, _Separation.sum_of),
     **dict.fromkeys(_PRODUCTS, _Separation.product_of),
     **dict.fromkeys(_CONJUGATES, _Separation.conjugate_of),
-    **dict.fromkeys(_CASTS, _Separation.cast_of),
+    **dict.fromkeys(CASTS, _Separation.cast_of),
     _ATEN.einsum.default: _Separation.einsum_of,
     _ATEN.div.Tensor: _Separation.quotient_of,
     _ATEN.div.Scalar: _Separation.quotient_of,

@@ -24,6 +24,11 @@ MOVEMENTS = {
     *(aten.contiguous.default, aten.clone.default, aten.unflatten.int),
 }
 
+CASTS = {aten.to.dtype, aten._to_copy.default, aten.type_as.default}
+
+CUTS = {aten.round.default, aten.floor.default, aten.ceil.default, aten.trunc.default}
+"""Operators that leave numbers without their fractions."""
+
 IDENTITY = "mul.Tensor(x, 1)"
 
 

@@ -14,6 +14,7 @@ from torch.fx.node import map_arg
 from cmcompiler.frontend.rewrites.conditions import moved
 from cmcompiler.frontend.rewrites.constants import number_of, uniform, value_of
 from cmcompiler.frontend.rewrites.editing import fake, insert
+from cmcompiler.frontend.rewrites.fixed_ranges import CASTS
 from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS as VIEWS
 from cmcompiler.frontend.rewrites.functions import UNTAGGED
 from cmcompiler.frontend.rewrites.masks import CHOICES, FARTHEST, FILLS
@@ -27,7 +28,6 @@ MOVEMENTS = VIEWS | {
     *(_ATEN.repeat.default, _ATEN.repeat_interleave.self_int, _ATEN.flip.default),
     *(_ATEN.roll.default, _ATEN.narrow.default),
 }
-_CASTS = {_ATEN.to.dtype, _ATEN._to_copy.default, _ATEN.type_as.default}
 _TRUTHS = {_ATEN.logical_not.default, _ATEN.bitwise_not.default}
 
 
@@ -114,7 +114,7 @@ def is_elementwise(node: Node) -> bool:
     target = node.target
     if not isinstance(target, OpOverload) or target._schema.is_mutable:
         return False
-    return torch.Tag.pointwise in target.tags or target in UNTAGGED | _CASTS
+    return torch.Tag.pointwise in target.tags or target in UNTAGGED | CASTS
 
 
 def applied(node: Node, numbers: dict[Node, float]) -> float:
