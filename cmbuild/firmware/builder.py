@@ -157,7 +157,7 @@ class Builder:
 
 
 def _stack(image: Path, board: Board) -> tuple[int, str | None]:
-    """What an image needs at most; else what is assumed, and why."""
+    """The most that an image needs; else the number that is assumed, and why."""
     from cmbuild.image.stack_depth import UnknownDepth, stack_need
 
     try:

@@ -15,7 +15,7 @@ CODE = Path(__file__).with_name("code.json")
 
 
 class SectionKind(Enum):
-    """What a section holds; the values are those of code.json."""
+    """The content of a section; the values are those of code.json."""
 
     CODE = "c"
     HOT = "h"

@@ -114,7 +114,7 @@ def unsupported(what: str, hint: str | None = None) -> Iterator[None]:
 
 
 def device_reason(error: BaseException) -> tuple[str, str] | None:
-    """What to say of an error about a device that this computer lacks, and what to do."""
+    """The message of an error about a device that this computer lacks, and a hint."""
     if not any(part in str(error) for part in _DEVICES):
         return None
     return (

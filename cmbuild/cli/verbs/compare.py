@@ -41,6 +41,9 @@ Exit status: 0 within all thresholds; 1 a change is beyond one, or something did
 not run; 2 usage; 3 something is missing on this machine; 130 Ctrl-C.
 """
 
+_OTHER = "other"
+"""Folder below the build folder for the second of two models of one name."""
+
 
 def _words(metric: Metric) -> str:
     return metric.name.replace("_", " ")
@@ -146,6 +149,7 @@ class _Sides:
         self._jobs = jobs
         self._chosen = chosen
         self._stages: dict[str, dict[str, SimulateStage]] = {}
+        self._folders: set[Path] = set()
 
     def named(self, name: str | None) -> Side:
         """A path, a revision, or the project as it is if None."""
@@ -191,7 +195,6 @@ class _Sides:
     def _of_model(self, name: str) -> Side:
         """A file's model on the boards: the two sides have one title, whatever their names are."""
         from cmbuild.pipeline.defaults import NoBoard
-        from cmbuild.pipeline.options import compose
         from cmbuild.pipeline.pipeline import build_folder
         from cmbuild.projects.check import Unit, checked
         from cmbuild.projects.project import find_project
@@ -205,18 +208,32 @@ class _Sides:
         chosen = dict(self._chosen)
         if name.endswith(PROGRAMS):
             chosen.pop("weights", None)
-        requests = [
-            compose(RunRequest, model=name, board=board, build_dir=self._build_dir, **chosen)
-            for board in boards
-        ]
+        requests = self._requests(name, boards, self._build_dir, chosen)
+        folders = [build_folder(each.build) for each in requests]
+        if not self._folders.isdisjoint(folders):
+            # Both models have one name: this one would be built over the other.
+            requests = self._requests(name, boards, self._build_dir / _OTHER, chosen)
+            folders = [build_folder(each.build) for each in requests]
+        self._folders.update(folders)
         runs = [self._work.pipeline_of(project).simulate(request) for request in requests]
-        self._work.make(runs, [build_folder(each.build) for each in requests], self._jobs)
+        self._work.make(runs, folders, self._jobs)
         checks = [
             checked(unit, run.result, self._work.failures.of(run))
             for unit, run in zip(units, runs, strict=True)
         ]
         self._stages[name] = {unit.title: run for unit, run in zip(units, runs, strict=True)}
         return _side(name, checks)
+
+    @staticmethod
+    def _requests(
+        name: str, boards: Sequence[str], build_dir: Path, chosen: Mapping[str, str | Path]
+    ) -> list[RunRequest]:
+        from cmbuild.pipeline.options import compose
+
+        return [
+            compose(RunRequest, model=name, board=board, build_dir=build_dir, **chosen)
+            for board in boards
+        ]
 
     def judged(self, before: Side, after: Side) -> tuple[Side, Side]:
         """Both sides, a program's runs beside the float model that the other side has."""

@@ -127,7 +127,7 @@ class KernelCall:
 
     @cached_property
     def scratch(self) -> tuple[GrowableScratch | Scratch, ...]:
-        """Those of its arguments that are memory for its own use."""
+        """The arguments that are memory for its own use."""
         return tuple(w for _, w in self.arguments if isinstance(w, GrowableScratch | Scratch))
 
 

@@ -58,7 +58,7 @@ class Draft:
     _others: dict[tuple[Stream, ...] | int, Draft] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """By streams, and by bytes that it was enlarged to: budgets ask for the same ones again."""
+    """Drafts made of this one, by streams or bytes: budgets ask for the same ones again."""
 
     @property
     def is_fed(self) -> bool:

@@ -103,7 +103,7 @@ class Drafting:
         return draft.surcharge + self._gathered._whole.whole.effort - self._whole.whole.effort
 
     def _worthier(self, plain: Draft, other: Draft, budget: int | None) -> Draft:
-        """Of two drafts, one of whose graphs has copies."""
+        """The better of two drafts, one of whose graphs has copies."""
         if budget is not None:
             fitting = [each for each in (plain, other) if each.size + SLACK <= budget]
             if len(fitting) == 2:

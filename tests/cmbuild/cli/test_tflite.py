@@ -48,15 +48,17 @@ def test_a_run_computes_the_bytes_of_micro(without_torch: Commands, board: str) 
 
 
 def test_two_models_are_compared_side_by_side(without_torch: Commands) -> None:
-    for name in ("conv_2d_same", "conv_2d_valid"):
-        data = tflite_call(name).data
-        (without_torch.folder / f"{name}.tflite").write_bytes(data)
-    words = ("conv_2d_same.tflite", "conv_2d_valid.tflite", "--board", "native", "--io", "uint8")
+    for folder, name in (("old", "conv_2d_same"), ("new", "conv_2d_strided")):
+        path = without_torch.folder / folder / "net.tflite"
+        path.parent.mkdir()
+        path.write_bytes(tflite_call(name).data)
+    words = ("old/net.tflite", "new/net.tflite", "--board", "native", "--io", "uint8")
     result = without_torch("compare", *words, "--json")
     assert result.exit_code == 0, result.stderr
     (run,) = result.document["runs"]
     arena = next(each for each in run["metrics"] if each["metric"] == "arena")
-    assert arena["before"] and arena["after"]
+    assert arena["before"] and arena["after"] and arena["before"] != arena["after"]
+    assert {path.name for path in (without_torch.folder / "build").iterdir()} >= {"net", "other"}
     (without_torch.folder / "net.py").write_text("def make():\n    return None\n")
     result = without_torch("compare", words[0], "net.py:make", *words[2:4])
     failure = "the model on native in net.py:make (after): exporting: a .tflite needs no torch"

@@ -30,7 +30,7 @@ def gemm_scalar(filters: Filters) -> bytes:
 
 
 def scalar_narrow(filters: Filters) -> bytes:
-    """The same with weights of four bits plus 8, in words of two depths of four columns.
+    """Such an order of weights of four bits plus 8, in words of two depths of four columns.
 
     From the lowest bits on: columns 0 and 2 of the first depth, then of the second one; then
     columns 1 and 3.
@@ -66,7 +66,7 @@ def gemm_dsp(filters: Filters) -> bytes:
 
 
 def gemm_dsp_apart(filters: Filters) -> bytes:
-    """The same with bytes of their own for the weights of each channel.
+    """Such an order with bytes of their own for the weights of each channel.
 
     The starts of each channel are for both rows of a pair and for one.
     """

@@ -104,7 +104,7 @@ class Group:
 
     @cached_property
     def step_of(self) -> tuple[int, ...]:
-        """Of each stage, the first of its steps, counted from that of the first stage."""
+        """The first step of each stage, counted from that of the first stage."""
         return tuple(accumulate((stage.steps for stage in self.stages[:-1]), initial=0))
 
     @property

@@ -105,7 +105,7 @@ class Rates:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Rates:
-        """Those of an instruction set in rates.json."""
+        """The rates of an instruction set in rates.json."""
         deep, shallow = (Product(**table[name]) for name in ("deep", "shallow"))
         first, second = table["alone"]
         return cls(**{**table, "deep": deep, "shallow": shallow, "alone": (first, second)})
