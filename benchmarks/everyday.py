@@ -160,6 +160,8 @@ def layers() -> Iterator[Layer]:
     yield Layer("depthwise 3x3 14x14x64 general", depthwise((14, 14, 64), (3, 3), general=True))
     yield Layer("depthwise 5x5 14x14x64", depthwise((14, 14, 64), (5, 5)))
     yield Layer("depthwise 5x5 14x14x64 general", depthwise((14, 14, 64), (5, 5), general=True))
+    yield Layer("depthwise 3x1 20x101x8 general", depthwise(image, (3, 1), general=True))
+    yield Layer("depthwise 3x3 d2 20x101x8 general", depthwise(image, (3, 3), (2, 2), general=True))
     yield Layer("depthwise 8x1, 2 filters each, 8x256x8", grouped((8, 256, 8), 16, (8, 1), 8))
     yield Layer("depthwise 3x3, 4 filters each, 16x16x3", grouped((16, 16, 3), 12, (3, 3), 3))
     yield Layer("grouped 3x3 8x8x64, 8 groups", grouped((8, 8, 64), 64, (3, 3), 8))

@@ -243,13 +243,13 @@ class DepthwiseConv2d(Convolution):
     def _parted(self, inputs: Tensors, isa: Isa) -> Sequence[LayerCall]:
         """All channels with the fast roundings, then again the few for which these are wrong.
 
-        Empty if that is no gain: windows of 3x3, with Helium 5x5, are general at a multiple of the
-        cost.
+        Empty if that is no gain: windows of 3x3, with Helium 5x5, with the DSP extension all are
+        general at a multiple of the cost.
         """
         image = inputs[0].shape
         kernels = ((3, 3), (5, 5)) if isa is Isa.MVE else ((3, 3),)
         is_fast = self.window.kernel in kernels and self.window.dilation == (1, 1)
-        if not is_fast or self.output_shape[3] != image[3] or self.is_int16:
+        if not (is_fast or isa is Isa.DSP) or self.output_shape[3] != image[3] or self.is_int16:
             return ()
         filters = self._filters
         if filters.suits_factors if isa is Isa.DSP else filters.suits_saturation:
@@ -261,7 +261,7 @@ class DepthwiseConv2d(Convolution):
         again = depthwise_shared.of_some_channels(filters, odd, self.window, self.output_shape, isa)
         if scheme is None or again is None:
             return ()
-        if scheme.microkernel is ANY and isa is not Isa.SCALAR:
+        if scheme.microkernel is ANY and isa is Isa.MVE:
             return ()
         return [
             LayerCall(each, self.window, self.values(part.output_arguments()), scheme.family)
