@@ -101,7 +101,11 @@ def test_an_early_end_is_no_success(place, body, expected, bench, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "body", ['for (;;) __asm__ volatile("");', 'for (;;) __asm__ volatile("wfi");']
+    "body",
+    [
+        'for (;;) __asm__ volatile("");',
+        pytest.param('for (;;) __asm__ volatile("wfi");', marks=pytest.mark.long),
+    ],
 )
 def test_a_hang_is_stopped(body, bench, tmp_path):
     with pytest.raises(TimedOut) as error:

@@ -34,8 +34,9 @@ def test_installed_modules_come_before_those_of_the_folders(intruders: Commands)
         shutil.copy(file, model)
     (model / "net.py").write_text(NET)
     (model / "helper.py").write_text("width = 8\n")
-    done = intruders.alone("export", "nets/net.py:make", "--target", "cortex-m0plus")
+    done = intruders.alone("export", "nets/net.py:make", "--target", "cortex-m0plus", "-v")
     assert (done.exit_code, done.stderr) == (0, "")
+    assert " cmcompiler export " in done.stdout
 
 
 def test_a_run_of_a_program(intruders: Commands) -> None:

@@ -31,9 +31,8 @@ def test_model_in_a_python_file(cmbuild: Commands) -> None:
     assert cmbuild(*words, "-n", "2").done == {"simulate"}
 
     file.write_text(MODEL.replace("torch.nn.ReLU()", "torch.nn.Identity()"))
-    changed = cmbuild.alone(*words, "-n", "2", "-v")
+    changed = cmbuild(*words, "-n", "2")
     assert changed.done == {"export", "plan", "runner", "reference", "simulate"}
-    assert " cmcompiler export " in changed.stderr
 
     file.write_text("def make():\n    return undefined\n")
     broken = cmbuild(*words)
