@@ -10,10 +10,10 @@ from cmcompiler.ops.support.requantize import Rounding
 from cmcompiler.ops.support.window import Window
 
 LEAST_TAPS = 4
-"""Of a kernel: three taps have a loop of their own."""
+"""Taps of a kernel at least: three have a loop of their own."""
 
 MOST_TAPS = 13
-"""Of a kernel: patches of 16 pixels give four outputs."""
+"""Taps of a kernel at most: patches of 16 pixels give four outputs."""
 
 _OUTPUTS = 8
 """Pixels of a round."""
