@@ -333,8 +333,9 @@ static void convolve_part(const struct cm_depthwise *d, patches_function *convol
         for (int32_t r = 0; r < part->rows; r += part->band, columns += step) {
             const int32_t needed = least(part->band, part->rows - r) + 2; /* two rows have stride 1 */
             const int32_t first = (part->first_row + r) * d->stride_height;
-            interleave_shorts(find_rows(d, first, needed, offset, (const int8_t *)zeros), columns,
-                              COLUMN_BYTES, covered->inside);
+            struct four_rows four;
+            find_rows(&four, d, first, needed, offset, (const int8_t *)zeros);
+            interleave_shorts(&four, columns, COLUMN_BYTES, covered->inside);
         }
         patches.channels = least(left, LANES);
         convolve(&patches);

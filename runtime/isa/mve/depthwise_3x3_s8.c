@@ -25,6 +25,7 @@ PATCHES_LOOPS(stride_2, START_STRIDE_2, ROUND_STRIDE_2);
 enum {
     LANES = 16,
     ROWS = 4,
+    MOST_BANDS = 4,
     COLUMN_BYTES = LANES * ROWS,
     CHANNEL_BYTES = 32,
     SHIFT_AT = 28, /* of a channel */
@@ -170,44 +171,36 @@ static void set_rounds(struct patches *patches, const struct cm_depthwise *d, co
     vstrhq_u16(patches->before, vqsubq_n_u16(vldrhq_u16(patches->offsets[rounds]), 1));
 }
 
-/* Columns of 64 bytes. */
-static void fill_columns(int8_t *columns, int32_t count, int8x16_t value)
-{
-    for (int8_t *end = columns + count * COLUMN_BYTES; columns < end; columns += LANES)
-        vstrbq_s8(columns, value);
-}
-
 static void convolve_part(const struct cm_depthwise *d, struct patches *patches, const struct part *part,
                           int32_t base)
 {
     const struct cm_columns *covered = &part->covered;
     const int32_t rows = part->shape->rows, step = part->pitch * 2 * COLUMN_BYTES;
     int8_t *inside = (int8_t *)d->workspace + covered->before * COLUMN_BYTES;
+    const int32_t zero = d->input_zero_point;
     int8_t padding[LANES];
-    int8x16_t value = vdupq_n_s8((int8_t)d->input_zero_point);
-    vstrbq_s8(padding, value);
+    vstrbq_s8(padding, vdupq_n_s8((int8_t)zero));
     for (int32_t b = 0; b < part->bands; ++b) {
         int8_t *columns = inside + b * step;
-        fill_columns(columns - covered->before * COLUMN_BYTES, covered->before, value);
-        fill_columns(columns + covered->inside * COLUMN_BYTES, covered->after, value);
+        memset(columns - covered->before * COLUMN_BYTES, zero, (size_t)(covered->before * COLUMN_BYTES));
+        memset(columns + covered->inside * COLUMN_BYTES, zero, (size_t)(covered->after * COLUMN_BYTES));
     }
     set_rounds(patches, d, part, base);
     patches->out = d->out + base + part->x0 * d->channels - 2;
     patches->columns = d->workspace;
     patches->shifts = (const int8_t *)d->weights + MARGIN + SHIFT_AT;
-    int32_t offset = (covered->first + covered->before) * d->channels;
+    const int32_t offset = (covered->first + covered->before) * d->channels;
+    struct four_rows bands[MOST_BANDS];
+    for (int32_t b = 0; b < part->bands; ++b) {
+        const int32_t r = b * rows, needed = least(rows, part->rows - r) + 2; /* two rows have stride 1 */
+        find_rows(&bands[b], d, (part->first_row + r) * d->stride_height, needed, offset, padding);
+    }
     for (int32_t left = d->channels; left > 0; left -= LANES) {
-        int32_t first = part->first_row * d->stride_height;
         int8_t *columns = inside;
-        for (int32_t r = 0; r < part->rows; r += rows) {
-            int32_t needed = least(rows, part->rows - r) + 2; /* two rows have stride 1 */
-            interleave(find_rows(d, first, needed, offset, padding), columns, COLUMN_BYTES, covered->inside);
-            first += rows * d->stride_height;
-            columns += step;
-        }
+        for (struct four_rows *four = bands, *end = bands + part->bands; four < end; ++four, columns += step)
+            interleave(four, columns, COLUMN_BYTES, covered->inside);
         patches->shifts_end = patches->shifts + least(left, LANES) * CHANNEL_BYTES;
         cm_mve_convolve_patches(patches, part->shape->loop);
-        offset += LANES;
         patches->out += LANES;
         patches->shifts = patches->shifts_end;
     }
@@ -222,7 +215,7 @@ static void convolve_columns(const struct cm_depthwise *d, const struct shape *s
     part.pitch = band_pitch(&part);
     int32_t columns = shape->columns * part.pitch;
     int32_t per_round = shape->columns * shape->patches;
-    int32_t most = least(d->chunk, MOST_ROUNDS * per_round) / columns;
+    int32_t most = least(least(d->chunk, MOST_ROUNDS * per_round) / columns, MOST_BANDS);
     int32_t bands = (d->band + shape->rows - 1) / shape->rows;
     int32_t parts = most <= 1 ? bands : (bands + most - 1) / most;
     int32_t rows = (bands + parts - 1) / parts * shape->rows;

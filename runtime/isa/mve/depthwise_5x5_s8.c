@@ -246,10 +246,12 @@ static void convolve_columns(const struct cm_depthwise *d, struct patches *patch
     memset(padding, d->input_zero_point, sizeof padding);
     int32_t needed = (d->band - 1) * d->stride_height + 5;
     int32_t offset = (covered.first + covered.before) * d->channels;
+    struct four_rows upper, lower;
+    find_rows(&upper, d, 0, needed, offset, padding);
+    find_rows(&lower, d, 4, needed - 4, offset, padding);
     for (int32_t c = 0; c < d->channels; c += LANES) {
-        interleave(find_rows(d, 0, needed, offset + c, padding), inside, COLUMN_BYTES, covered.inside);
-        interleave(find_rows(d, 4, needed - 4, offset + c, padding), inside + COLUMN_BYTES / 2, COLUMN_BYTES,
-                   covered.inside);
+        interleave(&upper, inside, COLUMN_BYTES, covered.inside);
+        interleave(&lower, inside + COLUMN_BYTES / 2, COLUMN_BYTES, covered.inside);
         int32_t channels = d->channels - c < LANES ? d->channels - c : LANES;
         patches->weights = (const int8_t *)d->weights + c * CHANNEL_BYTES;
         patches->weights_end = patches->weights + channels * CHANNEL_BYTES;
