@@ -2,7 +2,9 @@
    while the sums of the pair before it are rescaled.
 
    A type of rows has FIRST and MORE, its multiplications with and without sums of their own; MULTIPLY_CHUNK,
-   FIRST_COLUMN, NEXT_COLUMN and LOAD_HEAD; and FINISH_AND_START. */
+   FIRST_COLUMN, NEXT_COLUMN and LOAD_HEAD; LAST_ROW and LAST_COLUMN, which the last chunk has for NEXT_ROW
+   and NEXT_COLUMN and which contain NEXT_PAIR; and FINISH_AND_START, which may need FIRST_COLUMN before it.
+ */
 #ifndef DEEP_LOOP_H
 #define DEEP_LOOP_H
 
@@ -17,7 +19,8 @@ enum { CHUNK_CODE = 56, LOOP_END_CODE = 8 };
 #define MULTIPLY(mac) MULTIPLY_CHUNK(mac, "", NEXT_ROW, NEXT_COLUMN)
 
 /* Then r1 and r9 are those of the next pair, and the carry is clear if there is none. */
-#define MULTIPLY_LAST MULTIPLY_CHUNK(MORE, "subs r11, #0x10000\n", "", "ldrd r9, r1, [sp]\n")
+#define NEXT_PAIR "ldrd r9, r1, [sp]\n"
+#define MULTIPLY_LAST MULTIPLY_CHUNK(MORE, "subs r11, #0x10000\n", LAST_ROW, LAST_COLUMN)
 
 /* The first chunk sets the sums; the loop of four, entered so that its last iteration is complete, and the
    copies after it, up to three, add those up to the last. Behind the last pair of rows FINISH_AND_START begins
@@ -75,6 +78,7 @@ enum { CHUNK_CODE = 56, LOOP_END_CODE = 8 };
           "bhi 8f\n" \
           "ldr r9, [sp, #100]\n" \
           "strd r1, r9, [sp, #4]\n" \
+          FIRST_COLUMN \
           "b.w 3b\n" \
           "7:\n" \
           "rsbs r9, r3, #0\n" \

@@ -24,6 +24,8 @@ void cm_mve_multiply_short(const struct cm_gemm *gemm, product_loop *loop);
 #define MORE "vmladava.s16"
 #define FIRST_COLUMN "vldrb.s16 q2, [r1]\n"
 #define NEXT_COLUMN "vldrb.s16 q2, [r1, #32]!\n"
+#define LAST_ROW ""
+#define LAST_COLUMN NEXT_PAIR
 
 /* 8 depths: q0, q1 of the two rows, q2 and q3 of the columns. */
 #define MULTIPLY_CHUNK(mac, SPARE, NEXT_ROW, NEXT_COLUMN) \

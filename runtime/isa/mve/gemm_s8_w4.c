@@ -19,6 +19,8 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
 #define MORE "vmladava.s8"
 #define FIRST_COLUMN "vldrw.32 q2, [r1]\n"
 #define NEXT_COLUMN "vldrw.32 q2, [r1, #32]!\n"
+#define LAST_ROW ""
+#define LAST_COLUMN NEXT_PAIR
 
 /* 16 depths: q0, q1 of the two rows, q2 and q3 of pairs of columns. Sums of the first columns also hold
    16 times those of the second ones. */
