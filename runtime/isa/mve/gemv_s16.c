@@ -33,15 +33,14 @@ __asm(CM_ASM_FUNCTION(cm_mve_add_to_gates)
       "1:\n"
       "ldr r9, [sp]\n"
       "mov r3, r5\n"
-      MULTIPLY("vmladav.s8")
+      MULTIPLY("vmladav.s8", "")
       "ldr pc, [sp, #4]\n"
       ".p2align 2\n"
       "2:\n"
-      MULTIPLY("vmladava.s8")
-      MULTIPLY("vmladava.s8")
-      MULTIPLY("vmladava.s8")
-      MULTIPLY("vmladava.s8")
-      "subs.w r9, r9, #1\n"
+      MULTIPLY("vmladava.s8", "")
+      MULTIPLY("vmladava.s8", "")
+      MULTIPLY("vmladava.s8", "")
+      MULTIPLY("vmladava.s8", "subs.w r9, r9, #1\n")
       "bne.w 2b\n"
 
       "vmov q0[2], q0[0], r0, r4\n"

@@ -8,8 +8,9 @@
 /* clang-format off */
 /* 16 depths: q0 of the row, the others of pairs of columns. 17 instructions of four bytes, in the best order that was
    found for the model of the Cortex-M55: 18 cycles. */
-#define MULTIPLY_NARROW(mac) \
+#define MULTIPLY_NARROW(mac, SPARE) \
     "vldrw.32 q1, [r1], #64\n" \
+    SPARE \
     "vrshr.s8 q2, q1, #4\n" \
     "vldrb.8 q0, [r3], #16\n" \
     mac " r0, q0, q1\n" \

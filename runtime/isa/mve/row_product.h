@@ -13,9 +13,11 @@ struct rescale {
 };
 
 /* clang-format off */
-/* 16 depths: q0 of the row, q1 and q2 of the columns. 17 instructions of four bytes. */
-#define MULTIPLY(mac) \
+/* 16 depths: q0 of the row, q1 and q2 of the columns. 17 instructions of four bytes. SPARE is a scalar
+   instruction that costs nothing here. */
+#define MULTIPLY(mac, SPARE) \
     "vldrb.8 q0, [r3], #16\n" \
+    SPARE \
     "vldrw.32 q1, [r1], #128\n" \
     mac " r0, q0, q1\n" \
     "vldrw.32 q2, [r1, #-112]\n" \

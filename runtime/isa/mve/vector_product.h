@@ -79,15 +79,14 @@ _Static_assert(offsetof(struct vector, weights) == 16 && offsetof(struct vector,
           \
           "1:\n" \
           "mov r3, r5\n" \
-          MULTIPLY("vmladav.s8") \
+          MULTIPLY("vmladav.s8", "") \
           "ldr pc, [sp, #12]\n" \
           ".p2align 2\n" \
           "2:\n" \
-          MULTIPLY("vmladava.s8") \
-          MULTIPLY("vmladava.s8") \
-          MULTIPLY("vmladava.s8") \
-          MULTIPLY("vmladava.s8") \
-          "subs.w r9, r9, #1\n" \
+          MULTIPLY("vmladava.s8", "") \
+          MULTIPLY("vmladava.s8", "") \
+          MULTIPLY("vmladava.s8", "") \
+          MULTIPLY("vmladava.s8", "subs.w r9, r9, #1\n") \
           "bne.w 2b\n" \
           \
           FINISH \
