@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from operator import getitem
 from typing import Any
@@ -73,6 +73,9 @@ _MOVEMENTS = [
 ]
 """Operators that only move elements, which the backend does not name."""
 
+activation_bounds = get_activation_bounds
+"""The numbers between which an activation keeps its result; None where it has no end."""
+
 _VIEWS = {
     *(_aten.view.default, _aten.reshape.default, _aten.unsqueeze.default, _aten.expand.default),
     *(_aten.squeeze.dim, _aten.permute.default, _aten.transpose.int),
@@ -128,9 +131,9 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
             if node.op == "output" and annotation is not None:
                 for result in filter(_is_short_result, node.all_input_nodes):
                     annotation.input_qspec_map.pop(result, None)
-                left = set(filter(_holds_sentinels, node.all_input_nodes))
-                for result in left | (set(further) & set(node.all_input_nodes)):
-                    annotation.input_qspec_map.pop(result, None)
+                for result in node.all_input_nodes:
+                    if _holds_sentinels(result) or _comes_from(result, further):
+                        annotation.input_qspec_map.pop(result, None)
         narrow_weights(annotated.graph, self._precision)
         appoint_leaders(annotated.graph)
         keep_fixed_ranges(annotated.graph)
@@ -290,7 +293,7 @@ def _is_read_short(node: Node) -> bool:
         registered = QUANTIZED.get(user.target)  # type: ignore[call-overload]
         if registered is not None and registered.is_short:
             return True
-        if _is_moved(user) and (SHORT_MOVE in user.meta or _is_read_short(user)):
+        if is_moved(user) and (SHORT_MOVE in user.meta or _is_read_short(user)):
             return True
     return False
 
@@ -301,10 +304,10 @@ def _is_short_result(node: Node) -> bool:
     if registered is not None:
         return bool(registered.is_short)
     is_short = SHORT_MOVE in node.meta or any(map(_is_short_result, node.all_input_nodes))
-    return _is_moved(node) and is_short
+    return is_moved(node) and is_short
 
 
-def _is_moved(node: Node) -> bool:
+def is_moved(node: Node) -> bool:
     """Whether a node shares a range with what it reads."""
     return node.target in {*SharedQspecQuantizer.SHARED_QSPEC_OPS_DEFAULT, *_MOVEMENTS}
 
@@ -351,6 +354,12 @@ def _is_further_result(node: Node) -> bool:
         return bool(node.args[1]) and node.all_input_nodes[0].target in QUANTIZED
     is_float = Q_ANNOTATION_KEY not in node.meta and bool(node.all_input_nodes)
     return is_float and all(map(_is_further_result, node.all_input_nodes))
+
+
+def _comes_from(node: Node, sources: Collection[Node]) -> bool:
+    """Whether a node is one of these, maybe after it is moved."""
+    moved = node.all_input_nodes if is_moved(node) else ()
+    return node in sources or any(_comes_from(each, sources) for each in filter(is_real, moved))
 
 
 def edge_compile_config() -> EdgeCompileConfig:
@@ -417,18 +426,6 @@ def _drop_unused_constants(program: ExportedProgram) -> None:
         if node.op == "placeholder" and not node.users and node.name in constants:
             delete_constant_placeholder(program, node)
     program.graph_module.recompile()
-
-
-def quantized_bounds(activation: Node, output: QuantArgs) -> tuple[int, int] | None:
-    """The int8 bounds of an activation's output; None if not known."""
-    bounds = get_activation_bounds(activation)
-    if bounds is None:
-        return None
-    least, largest = bounds
-    return (
-        output.qmin if least is None else stored_number(least, output),
-        output.qmax if largest is None else stored_number(largest, output),
-    )
 
 
 def stored_number(number: float, output: QuantArgs) -> int:

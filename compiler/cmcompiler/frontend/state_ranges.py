@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import FixedQParamsObserver
 
+from cmcompiler.frontend.backend import is_moved
 from cmcompiler.frontend.meters import insert_meter, remove_meters
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.frontend.own_ranges import observer_of
@@ -189,6 +190,6 @@ def _origins(state: Any) -> Iterator[Node]:
     if state.op == "placeholder" or state.target in _LAYERS:
         yield state
         return
-    if state.op == "call_module" or state.target in _PASSING:
+    if state.op == "call_module" or state.target in _PASSING or is_moved(state):
         for source in state.all_input_nodes:
             yield from _origins(source)

@@ -18,8 +18,10 @@ from cmcompiler.ops.support.arguments import OutputValues
 from cmcompiler.ops.support.convolution import check_depth
 from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.gates import (
+    MOST_BEYOND,
     Int16Array,
     Narrowing,
+    WideArray,
     clamp16,
     packed_table,
     sigmoid,
@@ -58,6 +60,9 @@ FINEST_CELL_BITS = 28
 
 CELL_BITS = 11
 """Fractional bits of cells within ±16: they grow by less than one in a step."""
+
+BEYOND = 256
+"""The unit of `Lstm.beyond` in an operator's argument, which has the bits of cells below it."""
 
 STEP = Microkernel("lstm_step_s8", mve=True)
 """The microkernel after the products of a step, which dominate its time."""
@@ -159,6 +164,7 @@ class Lstm(Recurrence):
         initial: of given outputs to int8.
         has_final: the final cells are the second result.
         cell_limit: the largest magnitude of a cell; None for what int16 holds.
+        beyond: what sigmoid of the largest gate has more: see `gates.table`.
     """
 
     label = "lstm"
@@ -170,6 +176,7 @@ class Lstm(Recurrence):
     initial: Narrowing
     has_final: bool
     cell_limit: int | None = None
+    beyond: int = 0
 
     @property
     def units(self) -> int:
@@ -196,22 +203,27 @@ class Lstm(Recurrence):
     def advance(self, gates: Int16Array, state: Int16Array) -> Int16Array:
         entry, forget, fresh, _ = gates.swapaxes(0, 1)
         # Halving rounds up, the shift rounds away from zero: CMSIS-NN's way to a power of two.
-        kept = rounding_shift_right((sigmoid(forget) * state + 1) >> 1, 14)
-        added = rounding_shift_right((sigmoid(entry) * tanh(fresh) + 1) >> 1, 29 - self.cell_bits)
+        kept = rounding_shift_right((self._sigmoid(forget) * state + 1) >> 1, 14)
+        product = self._sigmoid(entry) * tanh(fresh, beyond=self.beyond)
+        added = rounding_shift_right((product + 1) >> 1, 29 - self.cell_bits)
         cell = clamp16(kept.astype(np.int64) + added)
         if self.cell_limit is not None:
             cell = np.clip(cell, -self.cell_limit, self.cell_limit)
         return cell
 
     def narrow(self, gates: Int16Array, state: Int16Array) -> Int8Array:
-        return self.narrowing(sigmoid(gates[:, -1]) * tanh(state, self.cell_bits))
+        shown = tanh(state, self.cell_bits, self.beyond)
+        return self.narrowing(self._sigmoid(gates[:, -1]) * shown)
+
+    def _sigmoid(self, gate: Int16Array) -> WideArray:
+        return sigmoid(gate, self.beyond)
 
     def project(self, units: Int8Array) -> Int8Array:
         return units if self.projection is None else self.projection(units)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         states: Mapping[str, Any] = {
-            "table": packed_table(),
+            "table": packed_table(self.beyond),
             "initial_hidden": optional(inputs, 1, self.slot),
             "initial_cell": optional(inputs, 2, self.slot),
             "final_cell": optional(outputs, 1),
@@ -283,17 +295,21 @@ def read(call: Call) -> None:
     projection = _read_projection(call, layer, zero_point)
     if projection is None and narrowing.zero_point != zero_point:
         call.invalid(f"zero points {narrowing.zero_point} and {zero_point} of one tensor")
+    beyond, cell_bits = divmod(call.integer("cell_bits", 0), BEYOND)
+    if cell_bits > MOST_CELL_BITS or beyond > MOST_BEYOND:
+        call.invalid(f"cell_bits is {beyond * BEYOND + cell_bits}")
     op = Lstm(
         *layer.walked,
         layer.input_product,
         layer.hidden_product,
         zero_point,
         call.integer("slot", 0),
-        call.integer("cell_bits", 0, MOST_CELL_BITS),
+        cell_bits,
         narrowing,
         projection,
         initial,
         has_final,
+        beyond=beyond,
     )
     call.emit(op, inputs, outputs)
 

@@ -25,14 +25,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:The tensor attribute")  # of eve
 UNITS = 6
 
 
-def counting(layers: int = 1, drift: float = 1.0) -> nn.LSTM:
+def counting(layers: int = 1, drift: float = 1.0, forget: float = 8.0) -> nn.LSTM:
     """Cells that grow by up to one in each step, and hardly forget."""
     torch.manual_seed(0)
     lstm = nn.LSTM(4, UNITS, layers)
     with torch.no_grad():
         for name in ("weight_hh_l0", "weight_ih_l0"):
             getattr(lstm, name).mul_(0.2)
-        lstm.bias_ih_l0.copy_(torch.tensor([8.0, 8.0, drift, 0.0]).repeat_interleave(UNITS))
+        lstm.bias_ih_l0.copy_(torch.tensor([8.0, forget, drift, 0.0]).repeat_interleave(UNITS))
         lstm.bias_hh_l0.zero_()
     return lstm
 
@@ -40,9 +40,9 @@ def counting(layers: int = 1, drift: float = 1.0) -> nn.LSTM:
 class Layer(nn.Module):
     """A layer whose cells grow in one run."""
 
-    def __init__(self, drift: float = 1.0) -> None:
+    def __init__(self, drift: float = 1.0, forget: float = 8.0) -> None:
         super().__init__()
-        self.lstm = counting(drift=drift)
+        self.lstm = counting(drift=drift, forget=forget)
 
     def forward(self, x: Tensor) -> Any:
         return self.lstm(x)[0]
@@ -72,6 +72,16 @@ class Cell(nn.Module):
         self.hidden.copy_(hidden)
         self.held.copy_(cell)
         return hidden * 1.0, cell * 1.0
+
+
+class Assigned(Cell):
+    """Copies of states are kept, and cells are clamped."""
+
+    def forward(self, x: Tensor) -> Any:
+        hidden, cell = self.cell(x, (self.hidden, self.held))
+        self.hidden = hidden.detach().clone()
+        self.held = cell.clamp(-250.0, 250.0)
+        return hidden * 1.0, self.held * 1.0
 
 
 class Stacked(nn.Module):
@@ -143,11 +153,13 @@ def snr(graph: Graph, module: nn.Module, samples: list[tuple[Tensor, ...]]) -> f
     ("make", "samples"),
     [
         (Returned, frames(6, 200, 1, 4)),
+        (lambda: Returned(forget=12.0), frames(6, 200, 1, 4)),
         (Cell, frames(220, 1, 4)),
+        (Assigned, frames(220, 1, 4)),
         (Stacked, frames(120, 1, 4)),
         (lambda: Passed(counting()), with_states(1.0, 190.0)),
     ],
-    ids=["layer", "cell", "stacked", "passed"],
+    ids=["layer", "never forgotten", "cell", "assigned", "stacked", "passed"],
 )
 def test_cells_far_beyond_sixteen(make: Any, samples: list[tuple[Tensor, ...]]) -> None:
     module = make()

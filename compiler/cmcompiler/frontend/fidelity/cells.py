@@ -26,6 +26,7 @@ from cmcompiler.frontend.operators.recurrent import (
 )
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.ir.quantization import Quantization
+from cmcompiler.ops.lstm import BEYOND
 from cmcompiler.ops.support.gates import GATE_BITS, UNIT_BITS
 from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING
 
@@ -170,6 +171,10 @@ class FloatCell(ABC):
     def functions(self, gates: Tensor) -> Tensor:
         """The functions that a turn computes of its gates alone, [rows, functions, units]."""
 
+    def lost(self, gates: Tensor, stopped: Tensor) -> float:
+        """The most that functions of gates are off where these stop at their ends."""
+        return float((self.functions(gates) - self.functions(stopped)).abs().max())
+
     @abstractmethod
     def advance(self, gates: Tensor, states: Tensor) -> Stepped:
         """States after the turn."""
@@ -194,13 +199,18 @@ class FloatCell(ABC):
 
 
 class LstmCell(FloatCell):
-    """Gates are input, forget, cell and output."""
+    """Gates are input, forget, cell and output.
+
+    Attributes:
+        table_step: of sigmoid and tanh, of which the largest gate's may have more.
+    """
 
     first_weight, gates_per_unit = 3, 4
 
     def __init__(self, arguments: Sequence[Any], source: float, output: StepRange) -> None:
         super().__init__(arguments, source, output)
-        projection, cell_bits = arguments[7:9]
+        projection, (beyond, cell_bits) = arguments[7], divmod(arguments[8], BEYOND)
+        self.table_step = _TABLE + 2 * beyond * 2.0**-UNIT_BITS
         self.state_range = int16(cell_bits, is_fixed=False)
         self.projection: Tensor | None = None
         if projection is not None:
@@ -217,12 +227,13 @@ class LstmCell(FloatCell):
         entry, forget, fresh, _ = gates.unbind(1)
         assert self.state_range is not None
         # The error of each product, and those of its two factors.
-        step = 2 * self.state_range.scale + _TABLE * (states.abs() + fresh.tanh().abs() + 1)
+        magnitudes = states.abs() + fresh.tanh().abs() + 1
+        step = 2 * self.state_range.scale + self.table_step * magnitudes
         return forget.sigmoid() * states + entry.sigmoid() * fresh.tanh(), step
 
     def units(self, gates: Tensor, states: Tensor) -> Stepped:
         units = gates[:, 3].sigmoid() * states.tanh()
-        return self.shown(units, 2 * _TABLE, 2.0 ** (-2 * UNIT_BITS))
+        return self.shown(units, 2 * self.table_step, 2.0 ** (-2 * UNIT_BITS))
 
     def project(self, units: Tensor) -> Stepped:
         if self.projection is None:

@@ -10,7 +10,7 @@ from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.pass_base import ExportPass, PassResult
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.backend import quantized_bounds
+from cmcompiler.frontend.backend import activation_bounds, stored_number
 
 _ACTIVATIONS = {
     exir_ops.edge.aten.relu.default,
@@ -74,3 +74,15 @@ def fusible(node: Node, producers: Container[Any]) -> tuple[Node, QuantArgs] | N
     if not outputs or not isinstance(outputs[0].scale, float):
         return None
     return producer, outputs[0]
+
+
+def quantized_bounds(activation: Node, output: QuantArgs) -> tuple[int, int] | None:
+    """The integer bounds of an activation's output; None if not known."""
+    bounds = activation_bounds(activation)
+    if bounds is None:
+        return None
+    least, largest = bounds
+    return (
+        output.qmin if least is None else stored_number(least, output),
+        output.qmax if largest is None else stored_number(largest, output),
+    )

@@ -16,9 +16,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.backend import quantized_bounds
 from cmcompiler.frontend.gates import SLOPE, gate_of
-from cmcompiler.frontend.passes.clamp_fusion import fusible
+from cmcompiler.frontend.passes.clamp_fusion import fusible, quantized_bounds
 
 _ATEN = exir_ops.edge.aten
 _LAYERS = {_ATEN.convolution.default, _ATEN.linear.default}

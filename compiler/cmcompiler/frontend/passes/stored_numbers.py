@@ -17,7 +17,8 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.frontend.backend import quantized_bounds, stored_number
+from cmcompiler.frontend.backend import stored_number
+from cmcompiler.frontend.passes.clamp_fusion import quantized_bounds
 
 _ATEN = exir_ops.edge.aten
 
@@ -41,6 +42,9 @@ _INTEGERS = {
 _PADDING = "stored_padding"
 """Key of the metadata of an int16 pad: the integer that its margins have."""
 
+_BOUNDS = "stored_bounds"
+"""Key of the metadata of an int16 clamp: the integers that it keeps tensors between."""
+
 
 class StoreFills(ExportPass):  # type: ignore[misc]
     """Quantises what constant tensors are filled with. Runs after quantize is folded."""
@@ -48,7 +52,7 @@ class StoreFills(ExportPass):  # type: ignore[misc]
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = False
         for node in graph_module.graph.nodes:
-            _note_padding(node)
+            _note_short_numbers(node)
             output = _output(node) if node.target in _FILLS else None
             if output is None:
                 continue
@@ -67,7 +71,7 @@ class StoreBounds(ExportPass):  # type: ignore[misc]
     """Makes activations that the backend's pass has left alone clamps between integers.
 
     That pass does not see that an operand is int8 if the operator before it only moves elements.
-    What int16 tensors are padded with gets its upper bits again.
+    What int16 tensors are padded with or clamped to gets its upper bits again.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -78,6 +82,7 @@ class StoreBounds(ExportPass):  # type: ignore[misc]
                 changed = True
             output = _output(node) if node.target in _RECTIFIERS else None
             bounds = None if output is None else quantized_bounds(node, output)
+            bounds = node.meta.get(_BOUNDS) or bounds
             if bounds is not None:
                 node.target, node.args = _ATEN.clamp.default, (node.args[0], *bounds)
                 changed = True
@@ -109,14 +114,18 @@ class CheckNumbers(ExportPass):  # type: ignore[misc]
         return PassResult(graph_module, False)
 
 
-def _note_padding(node: Node) -> None:
-    """Keeps the integer that an int16 tensor is padded with, which the backend's pass cuts to 8
-    bits.
+def _note_short_numbers(node: Node) -> None:
+    """Keeps the integers that an int16 tensor is padded with or clamped to, which the backend's
+    passes cut to 8 bits.
     """
-    output = _output(node) if node.target is _ATEN.constant_pad_nd.default else None
+    output = _output(node)
+    if output is None or output.dtype != torch.int16:
+        return
     number = node.args[2] if len(node.args) > 2 else None
-    if output is not None and output.dtype == torch.int16 and isinstance(number, int | float):
+    if node.target is _ATEN.constant_pad_nd.default and isinstance(number, int | float):
         node.meta[_PADDING] = stored_number(float(number), output)
+    if node.target in {*_RECTIFIERS, _ATEN.clamp.default}:
+        node.meta[_BOUNDS] = quantized_bounds(node, output)
 
 
 def _output(node: Node) -> QuantArgs | None:

@@ -1,8 +1,9 @@
-"""Removes operators that change nothing, such as dropout in eval mode and the 0 that sum() adds."""
+"""Removes operators that change nothing: dropout in eval mode, the 0 that sum() adds, copies."""
 
 from __future__ import annotations
 
 import torch
+from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.editing import fake, replace
@@ -27,6 +28,7 @@ NEUTRAL = {
     _ATEN.div.Tensor: 1,
 }
 """Second operands that change nothing."""
+COPIES = {_ATEN.clone.default, _ATEN.detach.default, _ATEN.detach_.default, _ATEN.alias.default}
 ASSERTIONS = {_ATEN._assert_tensor_metadata.default}
 
 
@@ -38,6 +40,28 @@ def remove_identities(module: GraphModule) -> None:
         source = next(iter(node.args), None)
         if isinstance(source, Node) and _is_identity(node, source):
             replace(node, source)
+
+
+def remove_copies(module: GraphModule) -> None:
+    """Removes copies of results, unless the graph still writes to tensors.
+
+    A copy has a range of its own, in which a state would lose its 16 bits on the way to a buffer.
+    """
+    nodes = list(module.graph.nodes)
+    if any(_is_writing(node) for node in nodes):
+        return
+    for node in nodes:
+        source = next(iter(node.args), None)
+        if node.target not in COPIES or not isinstance(source, Node):
+            continue
+        if source.op == "call_function" and fake(source).stride() == fake(node).stride():
+            replace(node, source)
+
+
+def _is_writing(node: Node) -> bool:
+    target = node.target
+    is_exempt = target is _ATEN.detach_.default
+    return isinstance(target, OpOverload) and target._schema.is_mutable and not is_exempt
 
 
 def _is_identity(node: Node, source: Node) -> bool:

@@ -32,7 +32,7 @@ from cmcompiler.frontend.rewrites.deviations import rewrite_deviations
 from cmcompiler.frontend.rewrites.einsum import multiply_einsum
 from cmcompiler.frontend.rewrites.fixed_ranges import free_ranges
 from cmcompiler.frontend.rewrites.functions import join_functions
-from cmcompiler.frontend.rewrites.identities import remove_identities
+from cmcompiler.frontend.rewrites.identities import remove_copies, remove_identities
 from cmcompiler.frontend.rewrites.in_place import remove_in_place
 from cmcompiler.frontend.rewrites.integers import spell_integers
 from cmcompiler.frontend.rewrites.log_softmax import rewrite_log_softmax
@@ -77,6 +77,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     separate_parts,
     write_out_angles,
     join_assignments,
+    remove_copies,
     join_filters,
     spell_combinations,
     spell_integers,

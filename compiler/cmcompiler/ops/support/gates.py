@@ -37,6 +37,8 @@ WideArray = npt.NDArray[np.int64]
 GATE_BITS = 12
 """Fractional bits of a gate before its activation."""
 
+INT16_MAX = (1 << 15) - 1
+
 UNIT_BITS = 15
 """Fractional bits of sigmoid and tanh."""
 
@@ -49,17 +51,27 @@ SIGMOID_BITS, TANH_BITS = 9, 8
 FARTHEST_TANH = 255 * 256 // 3
 """From here on tanh takes the table's last entry."""
 
+LAST_ENTRY = 3 * INT16_MAX >> SIGMOID_BITS
+"""The entry of the largest gate's sigmoid, and of tanh just below 4."""
+
+MOST_BEYOND = 10
+"""Steps from sigmoid of the largest gate to the largest result."""
+
 
 def clamp16(x: npt.NDArray[np.integer[Any]]) -> Int16Array:
     return np.clip(x, -(1 << 15), (1 << 15) - 1).astype(np.int16)
 
 
 @cache
-def table() -> tuple[tuple[int, int], ...]:
+def table(beyond: int = 0) -> tuple[tuple[int, int], ...]:
     """sigmoid(i / 24) - 1/2 of 16 fractional bits, and the step to the next entry.
 
     Half of the largest distance between curve and chord is added to each entry, so that
     interpolation errs equally to both sides.
+
+    Args:
+        beyond: what is added to sigmoid of the largest gate, in steps of 15 fractional bits. Gates
+            stop there, so that a forget gate would lose the difference in each step.
     """
     entries = []
     for i in range(255):
@@ -68,27 +80,29 @@ def table() -> tuple[tuple[int, int], ...]:
         entries.append(round(65536 * (y - curvature / 16)) - 32768)
     entries.append(32767)
     steps = [after - entry for entry, after in pairwise(entries)]
+    fraction = 3 * INT16_MAX & ((1 << SIGMOID_BITS) - 1)
+    steps[LAST_ENTRY] += (beyond << (SIGMOID_BITS + 1)) // fraction
     return tuple(zip(entries, [*steps, 0], strict=True))
 
 
 @cache
-def _array() -> WideArray:
-    return np.array(table(), np.int64)
+def _array(beyond: int) -> WideArray:
+    return np.array(table(beyond), np.int64)
 
 
-def packed_table() -> Packed:
+def packed_table(beyond: int = 0) -> Packed:
     """The table as kernels read it: pairs of uint16."""
-    return Packed(np.array(table(), "<u2").tobytes())
+    return Packed(np.array(table(beyond), "<u2").tobytes())
 
 
-def sigmoid(x: Int16Array) -> WideArray:
+def sigmoid(x: Int16Array, beyond: int = 0) -> WideArray:
     """Sigmoid of x with 12 fractional bits: 1 to 32767, of 15 fractional bits."""
-    base, fraction, slope = _look_up(3 * np.abs(x.astype(np.int64)), SIGMOID_BITS)
+    base, fraction, slope = _look_up(3 * np.abs(x.astype(np.int64)), SIGMOID_BITS, beyond)
     distance = ((base << SIGMOID_BITS) + fraction * slope + (1 << SIGMOID_BITS)) >> 10
     return (1 << 14) + np.where(x < 0, -distance, distance)
 
 
-def tanh(x: Int16Array, bits: int = GATE_BITS) -> WideArray:
+def tanh(x: Int16Array, bits: int = GATE_BITS, beyond: int = 0) -> WideArray:
     """Tanh of x with any fractional bits: -32767 to 32767, of 15 fractional bits."""
     if bits > GATE_BITS:
         right = bits - GATE_BITS
@@ -96,14 +110,14 @@ def tanh(x: Int16Array, bits: int = GATE_BITS) -> WideArray:
     else:
         left = x.astype(np.int64) << (GATE_BITS - bits)
         steps = 3 * np.clip(left, -FARTHEST_TANH, FARTHEST_TANH)
-    base, fraction, slope = _look_up(np.abs(steps), TANH_BITS)
+    base, fraction, slope = _look_up(np.abs(steps), TANH_BITS, beyond)
     result = base + ((fraction * slope + (1 << (TANH_BITS - 1))) >> TANH_BITS)
     return np.where(steps < 0, -result, result)
 
 
-def _look_up(steps: WideArray, bits: int) -> tuple[WideArray, WideArray, WideArray]:
+def _look_up(steps: WideArray, bits: int, beyond: int) -> tuple[WideArray, WideArray, WideArray]:
     """Entry, distance from it, and step to the next one, of three times an argument."""
-    entries = _array()[steps >> bits]
+    entries = _array(beyond)[steps >> bits]
     return entries[..., 0], steps & ((1 << bits) - 1), entries[..., 1]
 
 

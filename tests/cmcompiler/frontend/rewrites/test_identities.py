@@ -7,7 +7,7 @@ from harness.rewriting import rewritten, targets
 from torch import nn
 from torch.nn import functional as F
 
-from cmcompiler.frontend.rewrites.identities import remove_identities
+from cmcompiler.frontend.rewrites.identities import remove_copies, remove_identities
 
 
 class Idle(nn.Module):
@@ -27,6 +27,31 @@ class Busy(nn.Module):
 def test_operators_that_change_nothing_go():
     graph = rewritten(Idle(), torch.randn(1, 3, 4, 4), by=remove_identities, tolerance=0)
     assert targets(graph) == ["aten.relu.default"]
+
+
+class Copied(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(x).detach()
+        return y.clone() + y.permute(0, 1, 3, 2).clone(memory_format=torch.contiguous_format)
+
+
+class Written(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(x)
+        z = y.clone()
+        z[0] = 3.0
+        return z + y
+
+
+def test_copies_of_results_go():
+    graph = rewritten(Copied(), torch.randn(1, 3, 4, 4), by=remove_copies, tolerance=0)
+    names = [name.split(".")[1] for name in targets(graph)]
+    assert names == ["relu", "permute", "clone", "add"]
+
+
+def test_copies_stay_where_tensors_are_written_to():
+    graph = rewritten(Written(), torch.randn(2, 3), by=remove_copies, tolerance=0)
+    assert "aten.clone.default" in targets(graph)
 
 
 def test_conversions_and_dropout_in_training_stay():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cmcompiler.ops.support.gates import sigmoid, table, tanh
+from cmcompiler.ops.support.gates import MOST_BEYOND, sigmoid, table, tanh
 
 EVERY = np.arange(-(1 << 15), 1 << 15).astype(np.int16)
 NUMBERS = EVERY.astype(np.float64)
@@ -33,3 +33,11 @@ def test_tanh_is_odd_and_sigmoid_adds_up_to_one() -> None:
     positive = EVERY[EVERY > 0]
     assert np.array_equal(tanh(-positive), -tanh(positive))
     assert np.all(sigmoid(positive) + sigmoid(-positive) == 1 << 15)
+
+
+@pytest.mark.parametrize("beyond", range(MOST_BEYOND + 1))
+def test_the_largest_gate_may_have_more(beyond: int) -> None:
+    more = sigmoid(EVERY, beyond) - sigmoid(EVERY)
+    assert more[-1] == beyond
+    assert np.flatnonzero(more).size <= 2 * (1 << 12) / 24
+    assert np.abs(tanh(EVERY, beyond=beyond) - tanh(EVERY)).max() <= 2 * beyond
