@@ -130,11 +130,11 @@ def wide_logits() -> Made:
         last.weight.copy_(smooth @ torch.randn(128, 64))
         logits = module[:3](torch.randn(64, 32))
         last.weight.mul_(100 / logits.std())
-    return _sampled(module, lambda: torch.randn(1, 32))
+    return _sampled(module, lambda: torch.randn(1, 32), 64)
 
 
-def _sampled(module: nn.Module, drawn: Callable[[], Tensor]) -> Made:
-    data = [(drawn(),) for _ in range(16)]
+def _sampled(module: nn.Module, drawn: Callable[[], Tensor], count: int = 16) -> Made:
+    data = [(drawn(),) for _ in range(count)]
     return _with_unseen((module.eval(), data[0], data), drawn)
 
 

@@ -261,7 +261,7 @@ class _Moments:
         return self._sums[1] / self._count
 
     def products(self) -> tuple[Tensor, Tensor]:
-        """Of rounded columns, and of exact ones with them; [groups, columns, columns]."""
+        """Products of rounded columns, and of exact ones with these; [groups, columns, columns]."""
         mean = self._sums[0][:, None]
         return (
             self._sums[2] - self.mean[..., None] * mean,
