@@ -37,6 +37,8 @@ _PREPARED = (
     *("torch.ao.quantization.observer", "torch.ao.quantization.fake_quantize"),
     *("torch.ao.nn.qat", "torch.ao.nn.intrinsic.qat"),
 )
+_COPIED = {torch.strided, torch.sparse_coo}
+"""Layouts of tensors that torch copies."""
 _IN_FLOAT = {"FloatFunctional", "FXFloatFunctional"}
 """Modules of sums and products, which torch computes in float until it quantises a model."""
 
@@ -65,6 +67,8 @@ def adapted(
     if any(x.is_complex() for x in inputs):
         raise Unsupported("an input is complex", "take real and imaginary parts as two inputs")
     check_arguments(module, inputs)
+    if any(x.layout not in _COPIED for x in tensors_of(module)):
+        module = copied(module)
     held, given = other_types(tensors_of(module)), other_types(inputs)
     if held or given:
         module = converted(module)

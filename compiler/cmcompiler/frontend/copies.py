@@ -24,10 +24,16 @@ def copied(module: M) -> M:
     """A deep copy in which activations, and other results of operators, are plain tensors.
 
     A module may keep what it computed: a feature, an attention map, the weights of weight_norm.
-    torch copies only tensors that are not results of operators.
+    torch copies only tensors that are not results of operators, and no compressed sparse ones.
     """
-    results = (x for x in tensors_of(module) if not x.is_leaf)
-    memo: dict[int, Any] = {id(x): x.detach().clone() for x in results}
+    import torch
+
+    memo: dict[int, Any] = {}
+    for x in tensors_of(module):
+        if x.layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
+            memo[id(x)] = x.detach().to_dense().to_sparse()
+        elif not x.is_leaf:
+            memo[id(x)] = x.detach().clone()
     copy: M = deepcopy(module, memo)
     _adopt_hooks(copy, memo)
     return copy

@@ -1,4 +1,4 @@
-"""What forward() asks of Python while it runs, which no program can do. Imports torch."""
+"""Watches forward() for what no program can do: chance, clocks, derivatives. Imports torch."""
 
 from __future__ import annotations
 

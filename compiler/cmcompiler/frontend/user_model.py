@@ -30,7 +30,7 @@ _INPUTS = {
     "NoneType": "leave it out; if others follow, wrap the module in one that passes it",
     "ndarray": "give tensors: torch.from_numpy",
 }
-"""What to do with inputs of other types."""
+"""Hints for inputs of other types, by these."""
 _EXPECTED = "return module, example_inputs[, calibration], or an object with these attributes"
 
 
@@ -79,8 +79,12 @@ class UserModel:
             fields = {name: getattr(made, name, None) for name in names}
             if isinstance(made, torch.nn.Module):
                 fields["module"] = made
+        module: Any = fields["module"]
+        if type(module).__name__ == "ExportedProgram":
+            fields["module"] = module.module(check_guards=False)
         if not isinstance(fields["module"], torch.nn.Module):
-            raise InvalidRequest(f"{where} did not return a torch.nn.Module", _EXPECTED)
+            hint = _instead(fields["module"])
+            raise InvalidRequest(f"{where} did not return a torch.nn.Module", hint)
         if fields["example_inputs"] is None:
             raise InvalidRequest(f"{where} did not return example inputs", _EXPECTED)
         labels = fields["labels"]
@@ -144,6 +148,17 @@ class UserModel:
 
         others = [tuple(map(shuffled, self.example_inputs)) for _ in range(_SHUFFLES - 1)]
         return [self.example_inputs, *others]
+
+
+def _instead(given: Any) -> str:
+    """The hint for an object that is not a module."""
+    if isinstance(given, type):
+        return f"return an instance of it: {given.__name__}()"
+    if isinstance(given, Mapping):
+        return "load it into the module, module.load_state_dict(…), and return that"
+    if callable(given):
+        return "call it in the forward() of a torch.nn.Module"
+    return _EXPECTED
 
 
 def tensors(value: Any, where: str) -> tuple[torch.Tensor, ...]:

@@ -141,6 +141,21 @@ def test_a_tensor_of_samples_is_calibration_too(write):
 
 
 @pytest.mark.parametrize(
+    ("made", "hint"),
+    [
+        ("type(network())", "return an instance of it: "),
+        ("network().state_dict()", "load it into the module"),
+        ("torch.relu", "call it in the forward() of a torch.nn.Module"),
+    ],
+)
+def test_what_is_no_module_says_what_to_return(write, made, hint):
+    source = find_source(str(write(f"def model(): return {made}, torch.rand(1, 4)")))
+    with pytest.raises(InvalidRequest, match=r"did not return a torch\.nn\.Module") as caught:
+        source.load(0)
+    assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("def model(): return network()", "did not return example inputs"),

@@ -20,6 +20,8 @@ DROPOUTS = {
     _ATEN.feature_alpha_dropout.default,
     _ATEN.feature_alpha_dropout_.default,
 }
+SAME = {_ATEN.detach.default, _ATEN.alias.default}
+"""Operators that matter to derivatives alone."""
 CONVERSIONS = {_ATEN.to.dtype, _ATEN.to.device, _ATEN.to.dtype_layout, _ATEN.type_as.default}
 NEUTRAL = {
     _ATEN.add.Tensor: 0,
@@ -67,6 +69,8 @@ def _is_writing(node: Node) -> bool:
 def _is_identity(node: Node, source: Node) -> bool:
     if node.target in DROPOUTS:
         return len(node.args) == 3 and not node.args[2]
+    if node.target in SAME:
+        return True
     is_neutral = node.target in NEUTRAL and node.args[1] == NEUTRAL[node.target]
     if is_neutral or (node.target in CONVERSIONS and not node.kwargs.get("copy")):
         before, after = fake(source), fake(node)

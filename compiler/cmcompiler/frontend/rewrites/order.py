@@ -47,6 +47,7 @@ from cmcompiler.frontend.rewrites.padding import make_margins_explicit
 from cmcompiler.frontend.rewrites.patches import convolve_patches
 from cmcompiler.frontend.rewrites.pool_places import find_pool_places
 from cmcompiler.frontend.rewrites.pooling import unify_pools
+from cmcompiler.frontend.rewrites.powers import write_out_powers
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.products import rewrite_products
 from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
@@ -58,6 +59,7 @@ from cmcompiler.frontend.rewrites.scatter_sums import multiply_by_places
 from cmcompiler.frontend.rewrites.sentinels import limit_margins, separate_sentinels
 from cmcompiler.frontend.rewrites.short import make_short
 from cmcompiler.frontend.rewrites.short_probabilities import lengthen_probabilities
+from cmcompiler.frontend.rewrites.sparse import make_dense
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
 from cmcompiler.frontend.rewrites.svdf import join_filters
 from cmcompiler.frontend.rewrites.three_dimensions import compute_volumes_on_images
@@ -69,6 +71,7 @@ from cmcompiler.frontend.rewrites.written_norms import spell_norms
 REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     write_out_branches_and_loops,
     take_numbers,
+    make_dense,
     spell_aliases,
     write_out_compositions,
     tell_convolutions_apart,
@@ -76,6 +79,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     remove_in_place,
     separate_parts,
     write_out_angles,
+    write_out_powers,
     join_assignments,
     remove_copies,
     join_filters,

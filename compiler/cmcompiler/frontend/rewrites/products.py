@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +14,14 @@ from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import value_of
-from cmcompiler.frontend.rewrites.editing import arguments, constant, fake, insert, replace
+from cmcompiler.frontend.rewrites.editing import (
+    arguments,
+    constant,
+    fake,
+    insert,
+    named_arguments,
+    replace,
+)
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS
 from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
 
@@ -29,6 +37,13 @@ MOVEMENTS = (
     *(aten.unsqueeze.default, aten.squeeze.dim, aten.select.int, aten.slice.Tensor),
     *(operator.getitem, aten.unbind.int, aten.chunk.default, aten.split.Tensor),
 )
+
+_ADDED: dict[Any, tuple[str, str, str]] = {
+    aten.addmm.default: ("self", "mat1", "mat2"),
+    aten.baddbmm.default: ("self", "batch1", "batch2"),
+    aten.addmv.default: ("self", "mat", "vec"),
+}
+"""Operators that add to a product, and the names of what they add and of its factors."""
 
 
 def rewrite_products(module: GraphModule) -> None:
@@ -52,14 +67,22 @@ def rewrite_products(module: GraphModule) -> None:
             x, y, weight, bias = arguments(node, None, None, None, None)
             if (weights := value_of(weight)) is not None:
                 replace(node, _bilinear(node, x, y, weights, bias))
-        elif node.target in (aten.addmm.default, aten.baddbmm.default):
-            addend, lhs, rhs = arguments(node, None, None, None)
-            if not node.kwargs:
-                product = _product(node, lhs, rhs)
-                replace(node, insert(node, aten.add.Tensor, product, addend))
+        elif node.target in _ADDED:
+            replace(node, _sum_with_product(node, named_arguments(node)))
     for node in list(module.graph.nodes):
         if node.target is aten.bmm.default:
             _separate_biases(*(list(_origins(operand)) for operand in node.args))
+
+
+def _sum_with_product(node: Node, given: dict[str, Any]) -> Node:
+    addend, *factors = (given[name] for name in _ADDED[node.target])
+    product = _product(node, *factors)
+    alpha, beta = given["alpha"], given["beta"]
+    product = product if alpha == 1 else insert(node, aten.mul.Tensor, product, alpha)
+    if beta == 0:
+        return product
+    addend = addend if beta == 1 else insert(node, aten.mul.Tensor, addend, beta)
+    return insert(node, aten.add.Tensor, product, addend)
 
 
 def _bilinear(node: Node, x: Node, y: Node, weights: Tensor, bias: Node | None) -> Node:

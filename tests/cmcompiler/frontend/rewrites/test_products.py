@@ -56,6 +56,12 @@ BATCHES: dict[str, Compute] = {
     "tensordot": lambda _, x, y: torch.tensordot(x, y, dims=([-1], [2])),
     "linear": lambda _, x, y: nn.functional.linear(x, y[0, 0].T),
     "linear with a bias": lambda _, x, y: nn.functional.linear(x[0, 0, 0], x[0, 0], y[0, 0, :1, 0]),
+    "baddbmm with factors": lambda _, x, y: torch.baddbmm(
+        x[0, :, :, :1], x[0], y[0], beta=0.5, alpha=2
+    ),
+    "baddbmm of nothing": lambda _, x, y: torch.baddbmm(
+        x[0, :, :, :1], x[0], y[0], beta=0, alpha=0.3
+    ),
     "baddbmm": lambda _, x, y: torch.baddbmm(x[0, :, :, :1], x[0], y[0]),
 }
 
