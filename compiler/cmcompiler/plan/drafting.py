@@ -157,6 +157,9 @@ class Drafting:
                     best, fits = draft, True
                 elif not fits and draft.size < best.size:
                     best = draft
+        narrow = None if fits else self._strips.smallest(best.size)
+        if narrow is not None:
+            best = min([best, *narrow.with_runs(limit)], key=lambda each: each.size)
         return best
 
     @cached_property

@@ -28,6 +28,14 @@ GAPS = 32
 ROOM = 4
 """One part in so many of a limit is left for strips beside the image that they are parts of."""
 
+MOST_WORK = 1.5
+"""Instructions of strips, of the fewest possible, beyond which less memory does not pay."""
+
+SPARE = 4
+"""One part in so many of the least bytes of strips may be taken more by runs that are possible in
+all of them.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class StripWays:
@@ -77,6 +85,28 @@ class StripWays:
             for runs, cost in widest.run_costs(limit - limit // GAPS).items():
                 yield effort + count * cost, strips, runs
                 least = min(least, effort + count * cost)
+
+    def smallest(self, size: int) -> Way | None:
+        """The graph with the narrowest strips and with runs that take little memory, where images
+        leave room; None if there are none.
+
+        Args:
+            size: bytes that it should take less than.
+        """
+        most = MOST_WORK * min((effort for _, _, effort in self._every), default=0)
+        narrowest = {each[0].image: each for each in self._every if each[2] < most}
+        small = [
+            (widest.smallest_runs, strips, widest)
+            for strips, widest, _ in narrowest.values()
+            if strips.image.nbytes <= size - size // ROOM
+        ]
+        for (runs, least), strips, widest in sorted(small, key=lambda each: each[0][1]):
+            costs = widest.run_costs(least + least // SPARE)
+            for chosen in (runs, *sorted(costs, key=lambda each: costs[each])):
+                graph = with_runs(strips, chosen, self.isa) if chosen else None
+                if graph is not None:
+                    return Way(graph, self.isa)
+        return None
 
 
 def with_runs(strips: Strips, runs: Choices, isa: Isa) -> Graph | None:

@@ -141,6 +141,12 @@ class Way:
         """
         return self._fitting.costs(limit)
 
+    @property
+    def smallest_runs(self) -> tuple[Choices, int]:
+        """The set of runs that needs the fewest bytes, and how many."""
+        runs = self._fitting.smallest_set
+        return runs, self._with(self._fitting.selection.graph(runs)).search.least_peak
+
     def fastest(self, limit: int) -> Draft:
         """The draft with the fewest instructions in so many bytes; the smallest one if none fits.
 

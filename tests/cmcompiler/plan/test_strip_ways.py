@@ -8,6 +8,7 @@ from cmcompiler.isa import Isa
 from cmcompiler.plan.drafting import Drafting
 from cmcompiler.plan.feed import feed_rows
 from cmcompiler.plan.options import PlanOptions
+from cmcompiler.plan.runs.run import Run
 from cmcompiler.plan.strip_ways import StripWays
 from cmcompiler.plan.strips import is_striped
 
@@ -17,6 +18,14 @@ def test_strips_that_fit_are_planned() -> None:
     assert not [*ways.within(1024)]
     (way,) = ways.within(1 << 20)
     assert is_striped(way.graph)
+
+
+def test_narrow_strips_have_runs() -> None:
+    ways = StripWays(feed_rows(bottlenecks(1)), Isa.DSP)
+    way = ways.smallest(1 << 20)
+    assert way is not None and is_striped(way.graph)
+    assert any(isinstance(node.op, Run) for node in way.graph.nodes)
+    assert ways.smallest(1024) is None
 
 
 def test_rows_asked_for_again_take_no_more_instructions() -> None:

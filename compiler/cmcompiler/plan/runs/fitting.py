@@ -87,8 +87,13 @@ class Fitting:
     @cached_property
     def smallest(self) -> Graph | None:
         """The one with the least memory; None if there are no runs."""
+        return self.selection.graph(self.smallest_set) if self.smallest_set else None
+
+    @cached_property
+    def smallest_set(self) -> Choices:
+        """The set with the least memory; empty if there are no runs."""
         every = [self._lowered(sets[-1]) for sets in self.selection.sets.values() if sets]
-        return self.selection.graph(min(every, key=self._size)) if every else None
+        return min(every, key=self._size, default=())
 
     def _without_idle(self, chosen: Choices, limit: int) -> Choices:
         """Without the runs that others make room enough for, those that cost most first."""
