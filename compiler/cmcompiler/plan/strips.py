@@ -23,7 +23,7 @@ COUNTS = (2, 3, 4, 6, 8, 12)
 """Strips to choose from."""
 
 SAME = Window((1, 1))
-"""What an element of a sum sees."""
+"""Window of a sum: an element of each image."""
 
 
 def is_striped(graph: Graph) -> bool:
