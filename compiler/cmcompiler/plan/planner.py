@@ -206,7 +206,7 @@ def _touched(
     tiled: TiledCall | None,
     places: Mapping[Tensor, Tensor],
 ) -> Sequence[tuple[Tensor | TileRows, Reach]]:
-    """What a stage, or a call of a run, reads row by row, and the rows that it writes.
+    """Images that a stage, or a call of a run, reads row by row, and the rows that it writes.
 
     Args:
         places: the images that strips are parts of.
