@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cmbuild.accuracy import CoarseLayer, Faithfulness, Fidelity, LayerFidelity
 from cmbuild.errors import Failed
-from cmbuild.text import percent, plural
+from cmbuild.text import percent, plural, shape
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.fidelity.record import (
@@ -124,6 +124,11 @@ def _fault(compared: LayerError, record: ExportRecord) -> str:
 
 
 def _rewritten(error: RewritingError) -> str:
+    if error.shapes is not None:
+        made, exact = map(shape, error.shapes)
+        return (
+            f"the rewritten graph has {made} at output {error.output} where the model has {exact}"
+        )
     return (
         f"the rewritten graph has {error.made:.3g} at output {error.output} where the model has "
         f"{error.exact:.3g}: {error.error:.1g} of its largest number off"

@@ -67,6 +67,9 @@ def test_rewrites_that_change_an_output_are_a_fault() -> None:
         "the rewritten graph has 0.5 at output 1 where the model has 0.25: 0.02 of its largest "
         "number off",
     )
+    reshaped = RewritingError(0, 1e9, 0.0, 0.0, shapes=((1, 3), (1,)))
+    check = faithfulness(record(ProgramFidelity((FINE,), rewritten=reshaped)))
+    assert check.faults == ("the rewritten graph has 1×3 at output 0 where the model has 1",)
 
 
 def test_what_keeps_little_is_a_warning_with_its_cause() -> None:

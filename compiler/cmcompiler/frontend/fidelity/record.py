@@ -102,12 +102,14 @@ class RewritingError:
         output: its index.
         error: the largest, relative to the output's largest element.
         made, exact: that element after the rewrites, and in the user's module.
+        shapes: of the output after the rewrites and in the user's module, if they differ.
     """
 
     output: int
     error: float
     made: float
     exact: float
+    shapes: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ ALLOWED = 1e-4
 _LOSSES = 16.0
 """Times what the graph loses in single precision, that the user's module may have lost."""
 
+_LARGEST = 1e9
+"""Error of an output that has infinite numbers or another shape."""
+
 _JUMPS = frozenset(
     (
         *("round", "floor", "ceil", "trunc", "frac", "sign", "remainder", "fmod", "floor_divide"),
@@ -109,7 +112,9 @@ def _size(error: RewritingError) -> float:
 
 def _error(place: int, made: Array, expected: Array) -> RewritingError:
     exact, computed = expected.astype(np.float64), made.astype(np.float64)
-    if not exact.size or exact.shape != computed.shape:
+    if exact.shape != computed.shape:
+        return RewritingError(place, _LARGEST, 0.0, 0.0, (computed.shape, exact.shape))
+    if not exact.size:
         return RewritingError(place, 0.0, 0.0, 0.0)
     same = (exact == computed) | (np.isnan(exact) & np.isnan(computed))
     finite = np.abs(exact[np.isfinite(exact)])
@@ -117,7 +122,7 @@ def _error(place: int, made: Array, expected: Array) -> RewritingError:
     with np.errstate(invalid="ignore"):
         differences = np.nan_to_num(np.where(same, 0.0, np.abs(computed - exact)), nan=np.inf)
     worst = int(differences.argmax())
-    error = min(float(differences.flat[worst]) / largest, 1e9)
+    error = min(float(differences.flat[worst]) / largest, _LARGEST)
     return RewritingError(place, error, float(computed.flat[worst]), float(exact.flat[worst]))
 
 

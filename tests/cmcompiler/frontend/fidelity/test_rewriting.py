@@ -44,3 +44,9 @@ def test_one_sample_whose_rounding_goes_the_other_way_is_no_change() -> None:
     exact[0][1, 0, 0] += 1
     assert rewriting_error(graph_of(Bias(0.0, jumps=True)), (), SAMPLES, exact) is None
     assert rewriting_error(graph_of(Bias(2.0, jumps=True)), (), SAMPLES, exact) is not None
+
+
+def test_another_shape_is_a_change() -> None:
+    exact = [outputs_of(Bias(0.0))[0][:, :, :6]]
+    error = rewriting_error(graph_of(Bias(0.0)), (), SAMPLES, exact)
+    assert error is not None and error.shapes == ((1, 12), (1, 6))
