@@ -15,11 +15,14 @@ INTERLEAVE_FUNCTION(cm_dsp_interleave_s16, INTERLEAVE_SHORTS, "8");
 #define RECTIFY_SHORT(sum) "usat " sum ", #15, " sum "\n"
 #define LOAD_SHORT_FACTOR "ldr r7, [sp, #40]\n"
 
-#define OUTPUT_FOUR_SHORT(SATURATE) \
+#define RESCALE_FOUR_SHORT(SATURATE) \
     LOAD_SHORT_FACTOR \
     SCALE_SHORT("r8") SCALE_SHORT("r9") SCALE_SHORT("r10") SCALE_SHORT("r11") \
     SHIFT_SHORT("r8") SHIFT_SHORT("r9") SHIFT_SHORT("r10") SHIFT_SHORT("r11") \
-    SATURATE("r8") SATURATE("r9") SATURATE("r10") \
+    SATURATE("r8") SATURATE("r9") SATURATE("r10")
+
+#define OUTPUT_FOUR_SHORT(SATURATE) \
+    RESCALE_FOUR_SHORT(SATURATE) \
     "ldr r12, [sp, #44]\n" \
     "ldr r7, [sp, #24]\n" \
     "ldr lr, [sp, #8]\n" \
@@ -31,6 +34,17 @@ INTERLEAVE_FUNCTION(cm_dsp_interleave_s16, INTERLEAVE_SHORTS, "8");
     "strh r10, [r7, lr]\n" \
     "add r7, r7, lr, lsl #1\n"
 
+/* Of a last column alone, as OUTPUT_ONE. */
+#define OUTPUT_ONE_SHORT(SATURATE) \
+    SCALE_SHORT("r8") SCALE_SHORT("r9") \
+    "smmulr r8, r8, r10\n" \
+    "smmulr r9, r9, r10\n" \
+    "ldr lr, [sp, #8]\n" \
+    "add.w r12, r12, r7\n" \
+    SATURATE("r8") SATURATE("r9") \
+    "strh r9, [r12]\n" \
+    "strh r8, [r7]\n"
+
 #define OUTPUT_TWO_SHORT(SATURATE) \
     LOAD_SHORT_FACTOR \
     SCALE_SHORT("r8") SCALE_SHORT("r10") SHIFT_SHORT("r8") SHIFT_SHORT("r10") \
@@ -41,12 +55,14 @@ INTERLEAVE_FUNCTION(cm_dsp_interleave_s16, INTERLEAVE_SHORTS, "8");
     "strh r10, [r7, lr]\n" \
     "add r7, r7, lr, lsl #1\n"
 
-RUN_FUNCTION(cm_dsp_convolve_short_rows, TWO_BY_TWO(OUTPUT_FOUR_SHORT(SATURATE_SHORT)));
-RUN_FUNCTION(cm_dsp_convolve_short_row, TWO_ALONE(OUTPUT_TWO_SHORT(SATURATE_SHORT)));
+BAND_FUNCTION(cm_dsp_convolve_short_rows, OUTPUT_FOUR_SHORT(SATURATE_SHORT), OUTPUT_ONE_SHORT(SATURATE_SHORT));
+ALONE_FUNCTION(cm_dsp_convolve_short_row, RESCALE_FOUR_SHORT(SATURATE_SHORT), STORE_FOUR(SATURATE_SHORT, "strh"),
+               OUTPUT_TWO_SHORT(SATURATE_SHORT));
 RUN_FUNCTION(cm_dsp_convolve_short_rows_apart, TWO_BY_TWO_APART(OUTPUT_FOUR_SHORT(SATURATE_SHORT)));
 RUN_FUNCTION(cm_dsp_convolve_short_row_apart, TWO_APART(OUTPUT_TWO_SHORT(SATURATE_SHORT)));
-RUN_FUNCTION(cm_dsp_rectify_short_rows, TWO_BY_TWO(OUTPUT_FOUR_SHORT(RECTIFY_SHORT)));
-RUN_FUNCTION(cm_dsp_rectify_short_row, TWO_ALONE(OUTPUT_TWO_SHORT(RECTIFY_SHORT)));
+BAND_FUNCTION(cm_dsp_rectify_short_rows, OUTPUT_FOUR_SHORT(RECTIFY_SHORT), OUTPUT_ONE_SHORT(RECTIFY_SHORT));
+ALONE_FUNCTION(cm_dsp_rectify_short_row, RESCALE_FOUR_SHORT(RECTIFY_SHORT), STORE_FOUR(RECTIFY_SHORT, "strh"),
+               OUTPUT_TWO_SHORT(RECTIFY_SHORT));
 RUN_FUNCTION(cm_dsp_rectify_short_rows_apart, TWO_BY_TWO_APART(OUTPUT_FOUR_SHORT(RECTIFY_SHORT)));
 RUN_FUNCTION(cm_dsp_rectify_short_row_apart, TWO_APART(OUTPUT_TWO_SHORT(RECTIFY_SHORT)));
 /* clang-format on */
@@ -75,13 +91,15 @@ static void convolve_shorts(const struct cm_depthwise *d, const struct loops *lo
 
 void cm_isa_depthwise_3x3_s16(const struct cm_depthwise *d)
 {
-    static const struct loops loops = {cm_dsp_convolve_short_rows, cm_dsp_convolve_short_row, .pairs = 2};
+    static const struct loops loops = {cm_dsp_convolve_short_rows, cm_dsp_convolve_short_row, .pairs = 2,
+                                       .is_odd = true};
     convolve_shorts(d, &loops, INT16_MIN);
 }
 
 void cm_isa_depthwise_3x3_s16_rectified(const struct cm_depthwise *d)
 {
-    static const struct loops loops = {cm_dsp_rectify_short_rows, cm_dsp_rectify_short_row, .pairs = 2};
+    static const struct loops loops = {cm_dsp_rectify_short_rows, cm_dsp_rectify_short_row, .pairs = 2,
+                                       .is_odd = true};
     convolve_shorts(d, &loops, 0);
 }
 

@@ -10,9 +10,9 @@ typedef int8_t element;
 INTERLEAVE_FUNCTION(cm_dsp_interleave, INTERLEAVE_BYTES, "4");
 
 /* clang-format off */
-BAND_FUNCTION(cm_dsp_convolve_rows, RESCALE_RIGHT, AWAY_FROM_ZERO);
-BAND_FUNCTION(cm_dsp_convolve_rows_half_up, RESCALE_HALF_UP, EITHER_WAY);
-ALONE_FUNCTION(cm_dsp_convolve_row, RESCALE_RIGHT);
+BAND_FUNCTION(cm_dsp_convolve_rows, OUTPUT_FOUR(RESCALE_RIGHT), OUTPUT_ONE(AWAY_FROM_ZERO));
+BAND_FUNCTION(cm_dsp_convolve_rows_half_up, OUTPUT_FOUR(RESCALE_HALF_UP), OUTPUT_ONE(EITHER_WAY));
+ALONE_FUNCTION(cm_dsp_convolve_row, LOAD_FACTOR RESCALE_RIGHT, STORE_FOUR(SATURATE, "strb"), OUTPUT_TWO);
 APART_FUNCTION(cm_dsp_convolve_apart, RESCALE_RIGHT);
 APART_FUNCTION(cm_dsp_convolve_apart_half_up, RESCALE_HALF_UP);
 /* clang-format on */

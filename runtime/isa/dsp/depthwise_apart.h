@@ -62,7 +62,7 @@ struct apart_filter {
     "ldr.w r7, [sp, #40]\n" \
     "ldr r12, [sp, #12]\n" \
     RESCALE \
-    STORE_FOUR_OUTPUTS
+    STORE_FOUR(SATURATE, "strb")
 
 /* Two outputs, any rounding. */
 #define TWO_OUTPUTS_APART \

@@ -129,6 +129,17 @@ struct run {
     "strb r10, [r7, lr]\n" \
     "add r7, r7, lr, lsl #1\n"
 
+/* Of a last column alone: the factor is in r10, the zero point in r11, the outputs are at r7 and r12 beyond. */
+#define OUTPUT_ONE(AWAY) \
+    SCALE("r8") SCALE("r9") AWAY("r8") AWAY("r9") \
+    "smmlar r8, r8, r10, r11\n" \
+    "smmlar r9, r9, r10, r11\n" \
+    "ldr lr, [sp, #8]\n" \
+    "add.w r12, r12, r7\n" \
+    SATURATE("r8") SATURATE("r9") \
+    "strb r9, [r12]\n" \
+    "strb r8, [r7]\n"
+
 /* With stride 1; OUTPUT rescales and stores the sums. */
 #define TWO_BY_TWO(OUTPUT) \
     LOAD_FIRST_COLUMNS \
@@ -142,7 +153,7 @@ struct run {
     "add r6, #64\n"
 
 /* A last column alone. */
-#define ONE_BY_TWO(AWAY) \
+#define ONE_BY_TWO(OUTPUT) \
     "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
     START_ROWS("r8", "r9", "r7", "r12", "r0", "r3") \
     LOAD_COLUMN("32", "48") \
@@ -151,14 +162,7 @@ struct run {
     ADD_ROWS("r8", "r9", "r2", "r5") \
     "ldr r12, [sp, #44]\n" \
     "ldr.w r7, [sp, #24]\n" \
-    SCALE("r8") SCALE("r9") AWAY("r8") AWAY("r9") \
-    "smmlar r8, r8, r10, r11\n" \
-    "smmlar r9, r9, r10, r11\n" \
-    "ldr lr, [sp, #8]\n" \
-    "add.w r12, r12, r7\n" \
-    SATURATE("r8") SATURATE("r9") \
-    "strb r9, [r12]\n" \
-    "strb r8, [r7]\n" \
+    OUTPUT \
     "add r7, lr\n" \
     "add r6, #32\n"
 
@@ -208,21 +212,21 @@ struct run {
     "add r6, #64\n"
 
 /* Stores four columns of a row; the last one is not saturated yet. */
-#define STORE_FOUR_OUTPUTS \
+#define STORE_FOUR(SATURATE, STORE) \
     "ldr lr, [sp, #8]\n" \
     "ldr.w r7, [sp, #24]\n" \
     "ldr r12, [sp, #28]\n" \
     SATURATE("r11") \
-    "strb r8, [r7]\n" \
-    "strb r9, [r7, lr]\n" \
+    STORE " r8, [r7]\n" \
+    STORE " r9, [r7, lr]\n" \
     "add r7, r7, lr, lsl #1\n" \
     "cmp r6, r12\n" \
-    "strb r10, [r7]\n" \
-    "strb r11, [r7, lr]\n" \
+    STORE " r10, [r7]\n" \
+    STORE " r11, [r7, lr]\n" \
     "add r7, r7, lr, lsl #1\n"
 
 /* A single row with stride 1, four columns of it. */
-#define FOUR_ALONE(RESCALE) \
+#define FOUR_ALONE(RESCALE, STORE) \
     "ldr lr, [sp, #32]\n" LOAD_COLUMN("0", "16") \
     START_ROW("r8", "r0", "r3") \
     LOAD_COLUMN("32", "48") \
@@ -235,10 +239,9 @@ struct run {
     ADD_ROW("r11", "r1", "r4") ADD_ROW("r10", "r2", "r5") \
     LOAD_MULTIPLIER LOAD_COLUMN("160", "176") \
     ADD_ROW("r11", "r2", "r5") \
-    LOAD_FACTOR \
     RESCALE \
     "add r6, #128\n" \
-    STORE_FOUR_OUTPUTS
+    STORE
 
 /* The stack frame is a struct run up to its segments; then the outputs that come next, the end of the segment's
    columns, bias, multiplier, factor, next_row, and the segment that comes next. */
@@ -307,22 +310,22 @@ struct run {
           CM_ASM_END)
 
 /* With stride 1, two rows of any number of columns: their end is kept as that of all but one. */
-#define BAND_FUNCTION(name, RESCALE, AWAY) \
+#define BAND_FUNCTION(name, OUTPUT, LAST) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
           ENTER_RUN \
           NEXT_CHANNEL \
           START_COLUMNS("sub r10, #32\n") \
-          TWO_BY_TWO(OUTPUT_FOUR(RESCALE)) \
+          TWO_BY_TWO(OUTPUT) \
           NEXT_COLUMNS \
           "bne.w 5f\n" \
-          ONE_BY_TWO(AWAY) \
+          ONE_BY_TWO(LAST) \
           "5:\n" \
           LEAVE_RUN \
           CM_ASM_END)
 
 /* A single row with stride 1, four columns at once: their end is kept as that of all but two. */
-#define ALONE_FUNCTION(name, RESCALE) \
+#define ALONE_FUNCTION(name, RESCALE, STORE, OUTPUT) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
           ENTER_RUN \
@@ -338,12 +341,12 @@ struct run {
           \
           ".p2align 2\n" \
           "3:\n" \
-          FOUR_ALONE(RESCALE) \
+          FOUR_ALONE(RESCALE, STORE) \
           "str r7, [sp, #24]\n" \
           "blo.w 3b\n" \
           "bne.w 5f\n" \
           "4:\n" \
-          TWO_ALONE(OUTPUT_TWO) \
+          TWO_ALONE(OUTPUT) \
           "5:\n" \
           LEAVE_RUN \
           CM_ASM_END)
