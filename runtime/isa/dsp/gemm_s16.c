@@ -111,6 +111,14 @@ struct rescale {
 #define RECTIFY(pair) "usat16hi " pair ", #15, " pair "\n"
 #define JOIN(low, high) "pkhbt " low ", " low ", " high ", lsl #16\n"
 
+/* Rows after -128 times their sums. */
+#define PACK \
+    PACK_SHORTS \
+    "rsb r8, r8, #0\n" \
+    "rsb r9, r9, #0\n" \
+    "lsl r8, r8, #7\n" \
+    "lsl r9, r9, #7\n"
+
 /* The first word of each row. */
 #define START \
     "ldr r2, [r12, #4]\n" \
@@ -164,7 +172,7 @@ struct rescale {
     "str r11, [sp, #12]\n"
 
 #pragma GCC diagnostic ignored "-Woverlength-strings"
-STRIP_FUNCTION(cm_dsp_multiply_short, START, TWO_DEPTHS, OUTPUT, "");
+STRIP_FUNCTION(cm_dsp_multiply_short, PACK, START, TWO_DEPTHS, OUTPUT, "");
 
 /* The same for one row, four depths at a time after one word of an odd number, which the stride tells. */
 strip_function cm_dsp_multiply_short_row;
@@ -242,7 +250,7 @@ static void clamp(const struct cm_short_range *range, int16_t *out, int32_t coun
         out[i] = (int16_t)cm_clamp(out[i], range->minimum, range->maximum);
 }
 
-/* The columns of a row or two in the workspace that are no block of four. */
+/* The columns of a row or two that are no block of four; both are in the workspace if there are others. */
 static __attribute__((noinline)) void multiply_rest(const struct strip *whole, strip_function *run,
                                                     const struct cm_gemm *gemm, int32_t block)
 {
@@ -250,6 +258,8 @@ static __attribute__((noinline)) void multiply_rest(const struct strip *whole, s
     int16_t results[ROWS][COLUMNS], *const out = (int16_t *)(void *)gemm->out + columns - rest;
     struct strip strip = *whole;
     const bool is_pair = run == cm_dsp_multiply_short;
+    if (columns > rest)
+        strip.lhs = NULL;
     strip.out = results;
     if (is_pair)
         strip.out_stride = sizeof results[0];
@@ -261,7 +271,7 @@ static __attribute__((noinline)) void multiply_rest(const struct strip *whole, s
         memcpy((int8_t *)out + gemm->out_stride, results[1], (size_t)rest * sizeof *out);
 }
 
-/* All columns of a row or two in the workspace. */
+/* All columns of a row in the workspace, or of pairs of rows: of one if there are columns beyond blocks. */
 static inline void multiply(struct strip *strip, strip_function *run, const struct cm_gemm *gemm,
                             int32_t block)
 {
@@ -301,14 +311,15 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
     strip.rows_end -= is_rectified;
     strip.weights = (const uint8_t *)(range + 1);
     strip.weights_end = strip.weights + columns / COLUMNS * block;
-    for (; left.rows > 1; left.rows -= ROWS) {
-        if (left.lhs != NULL) {
-            workspace[0] = workspace[1] = 0;
-            cm_dsp_pack_two(workspace + ROWS, left.lhs, left.lhs_stride, words, workspace);
-        }
+    strip.lhs_stride = gemm->lhs_stride;
+    strip.words = words;
+    if (columns % COLUMNS == 0)
+        strip.pairs = gemm->rows / ROWS;
+    for (const int32_t rows = ROWS * strip.pairs; rows > 0 && left.rows >= rows; left.rows -= rows) {
+        strip.lhs = left.lhs;
         multiply(&strip, cm_dsp_multiply_short, &left, block);
-        left.lhs += ROWS * left.lhs_stride;
-        left.out += ROWS * left.out_stride;
+        left.lhs += rows * left.lhs_stride;
+        left.out += rows * left.out_stride;
     }
     if (left.rows > 0)
         multiply_row(&left, &strip, words, is_rectified, block);

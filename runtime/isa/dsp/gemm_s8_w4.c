@@ -118,10 +118,6 @@ enum { DEPTHS = 4, BLOCK_HEADS = 48 };
     AWAY_FROM_ZERO("r4") AWAY_FROM_ZERO("r5") AWAY_FROM_ZERO("r6") AWAY_FROM_ZERO("r7") \
     "b.w 3b\n"
 
-/* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
-#pragma GCC diagnostic ignored "-Woverlength-strings"
-STRIP_FUNCTION(cm_dsp_multiply_nibbles, START, TWO_DEPTHS, OUTPUT, OTHER_OUTPUT);
-
 /* Four depths of two rows: r4 and r6 are words of the first one, r5 and r7 of the other. */
 #define WIDEN_FOUR \
     "ldr r6, [r1], #4\n" \
@@ -131,35 +127,30 @@ STRIP_FUNCTION(cm_dsp_multiply_nibbles, START, TWO_DEPTHS, OUTPUT, OTHER_OUTPUT)
     ADD("r8", "r4", "r10") ADD("r9", "r5", "r10") ADD("r8", "r6", "r10") ADD("r9", "r7", "r10") \
     "stm r0!, {r4-r7}\n"
 
-/* Words of two rows in turn, behind 8 times the sum of each. */
-void cm_dsp_widen_two(uint32_t *out, const int8_t *row, int32_t stride, int32_t chunks);
-__asm(CM_ASM_FUNCTION(cm_dsp_widen_two)
-      "push {r0, r4-r10, lr}\n"
-      "adds r0, #8\n"
-      "add r2, r1\n"
-      "mov r8, #0\n"
-      "mov r9, #0\n"
-      "mov r10, #0x00010001\n"
-      ".p2align 2\n"
-      "1:\n"
-      WIDEN_FOUR
-      "subs r3, #1\n"
-      "bne 1b\n"
-      "pop {r0}\n"
-      "lsl r8, r8, #3\n"
-      "lsl r9, r9, #3\n"
-      "strd r8, r9, [r0]\n"
-      "pop {r4-r10, pc}\n"
-      CM_ASM_END);
+/* Rows after 8 times their sums. */
+#define PACK \
+    ".p2align 2\n" \
+    "5:\n" \
+    WIDEN_FOUR \
+    "subs r3, #2\n" \
+    "bne 5b\n" \
+    "lsl r8, r8, #3\n" \
+    "lsl r9, r9, #3\n"
+
+/* One statement, as compilers may reorder several; ISO C asks for no more than 4095 characters. */
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+STRIP_FUNCTION(cm_dsp_multiply_nibbles, PACK, START, TWO_DEPTHS, OUTPUT, OTHER_OUTPUT);
 /* clang-format on */
 
-/* The columns of two rows in the workspace that are no block of four. */
+/* The columns of two rows that are no block of four; both are in the workspace if there are others. */
 static __attribute__((noinline)) void multiply_rest(const struct strip *whole, const struct cm_gemm *gemm,
                                                     int32_t block)
 {
     const int32_t rest = gemm->columns % COLUMNS;
     int8_t results[ROWS][COLUMNS], *const out = gemm->out + gemm->columns - rest;
     struct strip strip = *whole;
+    if (gemm->columns > rest)
+        strip.lhs = NULL;
     strip.out = results;
     strip.out_stride = COLUMNS;
     strip.weights = whole->weights_end;
@@ -180,15 +171,19 @@ void cm_isa_gemm_s8_w4(const struct cm_gemm *gemm)
     strip.zero_point = gemm->output.zero_point;
     strip.weights = gemm->weights;
     strip.weights_end = strip.weights + gemm->columns / COLUMNS * block;
-    for (; left.rows > 1; left.rows -= ROWS) {
-        cm_dsp_widen_two(workspace, left.lhs, left.lhs_stride, chunks);
+    strip.lhs_stride = gemm->lhs_stride;
+    strip.words = words;
+    if (gemm->columns % COLUMNS == 0)
+        strip.pairs = gemm->rows / ROWS;
+    for (const int32_t rows = ROWS * strip.pairs; rows > 0 && left.rows >= rows; left.rows -= rows) {
+        strip.lhs = left.lhs;
         strip.out = left.out;
         if (strip.weights != strip.weights_end)
             cm_dsp_multiply_nibbles(&strip);
         if (left.columns % COLUMNS != 0)
             multiply_rest(&strip, &left, block);
-        left.lhs += ROWS * left.lhs_stride;
-        left.out += ROWS * left.out_stride;
+        left.lhs += rows * left.lhs_stride;
+        left.out += rows * left.out_stride;
     }
     if (left.rows > 0)
         cm_isa_gemv_s8_w4(&left);

@@ -2,18 +2,6 @@
 #include "two_by_four.h"
 
 /* clang-format off */
-/* Two words of two rows, as they come and as they go. */
-#define PACK_TWO \
-    "ldr r4, [r1], #4\n" \
-    "ldr r5, [r2], #4\n" \
-    "ldr r6, [r1], #4\n" \
-    "ldr r7, [r2], #4\n" \
-    ADD("r8", "r4", "r10") ADD("r9", "r5", "r10") ADD("r8", "r6", "r10") ADD("r9", "r7", "r10") \
-    "str r4, [r0], #4\n" \
-    "str r5, [r0], #4\n" \
-    "str r6, [r0], #4\n" \
-    "str r7, [r0], #4\n"
-
 __asm(CM_ASM_FUNCTION(cm_dsp_pack_two)
       "push {r4-r11, lr}\n"
       "ldr r11, [sp, #36]\n"
@@ -21,28 +9,7 @@ __asm(CM_ASM_FUNCTION(cm_dsp_pack_two)
       "mov r8, #0\n"
       "mov r9, #0\n"
       "mov r10, #0x00010001\n"
-      "lsrs r3, r3, #1\n"
-      "bcc 1f\n"
-      "ldr r4, [r1], #4\n"
-      "ldr r5, [r2], #4\n"
-      ADD("r8", "r4", "r10") ADD("r9", "r5", "r10")
-      "str r4, [r0], #4\n"
-      "str r5, [r0], #4\n"
-      "1:\n"
-      "lsrs r3, r3, #1\n"
-      "bcc 2f\n"
-      "adds r3, #1\n"
-      "b 4f\n"
-      "2:\n"
-      "beq 5f\n"
-      ".p2align 2\n"
-      "3:\n"
-      PACK_TWO
-      "4:\n"
-      PACK_TWO
-      "subs r3, #1\n"
-      "bne 3b\n"
-      "5:\n"
+      PACK_SHORTS
       "ldrd r4, r5, [r11]\n"
       "sub r4, r4, r8, lsl #7\n"
       "sub r5, r5, r9, lsl #7\n"
