@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cmbuild.accuracy import EvalResult, EvalRow, LayerCost
-from cmbuild.verify.faithfulness import faithfulness
+from cmbuild.verify.faithfulness import faithfulness, unnamed_loss
 from cmbuild.verify.fidelity import Array, compare, dequantized, top_1
 from cmbuild.verify.quality import measure
 
@@ -47,7 +47,7 @@ def compared(
                 outputs=() if figures is None else figures.outputs,
             )
         )
-    check = faithfulness(source.export.record)
+    check, quality = faithfulness(source.export.record), measure(stage, stage, device)
     return EvalResult(
         model=source.name,
         board=board,
@@ -57,7 +57,11 @@ def compared(
         sequence=basis.sequence,
         forms=tuple(rows),
         layers=tuple(_layers(source.export.record)),
-        warnings=(*measure(stage, stage, device).warnings, *check.warnings),
+        warnings=(
+            *quality.warnings,
+            *check.warnings,
+            *unnamed_loss(quality.fidelity, check),
+        ),
         faithfulness=check,
     )
 

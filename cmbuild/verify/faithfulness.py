@@ -142,7 +142,8 @@ def _warnings(record: ExportRecord) -> Iterator[str]:
         told = _coarse(each, record)
         yield f"{place(told)} keeps {told.snr_db:.0f} dB: {told.cause}; {told.remedy}"
     if more := coarse[_NAMED:]:
-        yield f"{plural(len(more), 'more layer')} keep less than {LOW_DB:.0f} dB: --json has them"
+        verb = "keeps" if len(more) == 1 else "keep"
+        yield f"{plural(len(more), 'more layer')} {verb} less than {LOW_DB:.0f} dB: --json has them"
     for state in compared.stalled:
         yield (
             f"{_place(state.node, record)} loses {percent(state.share)} of the updates of its "

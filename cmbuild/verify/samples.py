@@ -89,7 +89,11 @@ def load_samples(file: Path, ports: Sequence[PortRecord], place: Path | str) -> 
     """
 
     def accept(headers: Mapping[str, Header]) -> None:
-        _check_count(sum(name.startswith("input_") for name in headers), ports, place)
+        count = sum(name.startswith("input_") for name in headers)
+        if ports and not count:
+            held = ", ".join(filter(None, headers)) or "nothing by name"
+            raise UsageError(message=f"{place} holds {held}, not input_0, …")
+        _check_count(count, ports, place)
         for index, port in enumerate(ports):
             if (header := headers.get(f"input_{index}")) is not None:
                 _fitting(header, port, place)

@@ -12,7 +12,7 @@ from cmbuild.accuracy import LayerCost
 from cmbuild.verify.evaluation import compared
 from cmbuild.verify.fidelity import FidelityBasis
 from cmcompiler.frontend.call_sites import CallSite
-from cmcompiler.frontend.fidelity.record import LayerError, ProgramFidelity
+from cmcompiler.frontend.fidelity.record import LayerError, LayerResolution, ProgramFidelity
 from cmcompiler.frontend.outputs import ModelOutputs
 from cmcompiler.frontend.quantized import OperatorCost
 from cmcompiler.frontend.sample_origin import SampleOrigin
@@ -29,7 +29,10 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
         call_sites=sites,
         calibration=SimpleNamespace(samples=9, held_out=0, detail=""),
         notes=(),
-        fidelity=ProgramFidelity((LayerError("mul", 3.0, 0.56, 0.0, 9.0, 0.0, 1.0, 2.0),)),
+        fidelity=ProgramFidelity(
+            (LayerError("mul", 3.0, 0.56, 0.0, 9.0, 0.0, 1.0, 2.0),),
+            resolutions=(LayerResolution("mul", 24.0, 3.0, 255, is_operand=True),),
+        ),
     )
     port = SimpleNamespace(name="y", dtype="float32", shape=(1, 3), quantization=None)
     export = SimpleNamespace(outputs=ModelOutputs((real,), (real / 2,)), record=record)
@@ -53,6 +56,7 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
     assert found.faithfulness is not None
     assert found.faithfulness.faithful is False
     assert found.faithfulness.faults[0].startswith("mul has 1 where the model has 2: 3 steps off")
+    assert found.warnings[-1].startswith("no layer loses as much alone")
     assert (found.inputs, found.detail, found.sequence) == ("calibration", "held out", 9)
     assert [row.agreement for row in found.forms] == [None, 1, 1, 0]
     decibels = [row.snr_db for row in found.forms]

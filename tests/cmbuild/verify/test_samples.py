@@ -87,6 +87,12 @@ def test_file_of_another_shape(tmp_path: Path, shape: tuple[int, ...]) -> None:
         user_samples([tmp_path / "x.npy"], [port()], None)
 
 
+def test_arrays_of_other_names_are_told(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.zeros((2, 1, 2, 3), np.float32), labels=np.zeros(2))
+    with pytest.raises(UsageError, match=r"x.npz holds x, labels, not input_0, …"):
+        user_samples([tmp_path / "x.npz"], [port()], None)
+
+
 def test_files_with_unequal_numbers_of_samples(tmp_path: Path) -> None:
     for name, count in (("x", 2), ("y", 3)):
         np.save(tmp_path / f"{name}.npy", np.zeros((count, 1, 2, 3), np.float32))
