@@ -15,9 +15,34 @@ enum { DEPTHS = 4, BLOCK_HEADS = 48 };
 #define WITHOUT_LOWEST(rest, weights) "bic " rest ", " weights ", #0x000f000f\n"
 #define UPPER_BYTES(weights) "sxtb16 " weights ", " weights ", ror #8\n"
 
-/* Two depths of both rows, r8 and r9, and four columns, r10 and r11. */
+#define BEGIN(sum, row, weights, start) "smlad " sum ", " row ", " weights ", " start "\n"
+
+/* Two depths of both rows, r8 and r9, and four columns, r10 and r11. A Cortex-M7 issues a load or another
+   instruction beside each product. */
 #if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
-#define PRELOAD LOAD_NEXT
+/* The first word of each row; sums of both begin alike. */
+#define START \
+    "ldr r10, [r12, #16]\n" \
+    "ldr r0, [r12]\n" \
+    "ldr r9, [lr, #4]\n" \
+    "ldr r8, [lr]\n" \
+    WITHOUT_LOWEST("r11", "r10") \
+    "ldr r2, [r12, #4]\n" \
+    BEGIN("r1", "r9", "r10", "r0") \
+    "ldr r4, [r12, #8]\n" \
+    BEGIN("r0", "r8", "r10", "r0") \
+    UPPER_BYTES("r10") \
+    BEGIN("r3", "r9", "r11", "r2") \
+    "ldr r6, [r12, #12]\n" \
+    BEGIN("r2", "r8", "r11", "r2") \
+    WITHOUT_LOWEST("r11", "r10") \
+    BEGIN("r5", "r9", "r10", "r4") BEGIN("r4", "r8", "r10", "r4") \
+    "ldr r10, [r12, #20]!\n" \
+    BEGIN("r7", "r9", "r11", "r6") \
+    "ldr.w r9, [lr, #12]\n" \
+    BEGIN("r6", "r8", "r11", "r6") \
+    "ldr r8, [lr, #8]!\n"
+
 #define TWO_DEPTHS \
     ADD("r0", "r8", "r10") WITHOUT_LOWEST("r11", "r10") \
     ADD("r1", "r9", "r10") UPPER_BYTES("r10") \
@@ -26,22 +51,6 @@ enum { DEPTHS = 4, BLOCK_HEADS = 48 };
     ADD("r6", "r8", "r11") "ldr r8, [lr, #8]!\n" \
     ADD("r7", "r9", "r11") "ldr.w r9, [lr, #4]\n"
 #else
-#define PRELOAD ""
-/* Loads that follow each other overlap on a Cortex-M4. */
-#define TWO_DEPTHS \
-    "ldr r10, [r12], #4\n" \
-    "ldr.w r9, [lr, #4]\n" \
-    "ldr r8, [lr], #8\n" \
-    WITHOUT_LOWEST("r11", "r10") \
-    ADD("r0", "r8", "r10") ADD("r1", "r9", "r10") \
-    UPPER_BYTES("r10") \
-    ADD("r2", "r8", "r11") ADD("r3", "r9", "r11") \
-    WITHOUT_LOWEST("r11", "r10") \
-    ADD("r4", "r8", "r10") ADD("r5", "r9", "r10") ADD("r6", "r8", "r11") ADD("r7", "r9", "r11")
-#endif
-
-#define BEGIN(sum, row, weights, start) "smlad " sum ", " row ", " weights ", " start "\n"
-
 /* The first word of each row; sums of both begin alike. */
 #define START \
     "ldr r2, [r12, #4]\n" \
@@ -57,8 +66,20 @@ enum { DEPTHS = 4, BLOCK_HEADS = 48 };
     BEGIN("r3", "r9", "r11", "r2") BEGIN("r2", "r8", "r11", "r2") \
     WITHOUT_LOWEST("r11", "r10") \
     BEGIN("r5", "r9", "r10", "r4") BEGIN("r4", "r8", "r10", "r4") \
-    BEGIN("r7", "r9", "r11", "r6") BEGIN("r6", "r8", "r11", "r6") \
-    PRELOAD
+    BEGIN("r7", "r9", "r11", "r6") BEGIN("r6", "r8", "r11", "r6")
+
+/* Loads that follow each other overlap on a Cortex-M4. */
+#define TWO_DEPTHS \
+    "ldr r10, [r12], #4\n" \
+    "ldr.w r9, [lr, #4]\n" \
+    "ldr r8, [lr], #8\n" \
+    WITHOUT_LOWEST("r11", "r10") \
+    ADD("r0", "r8", "r10") ADD("r1", "r9", "r10") \
+    UPPER_BYTES("r10") \
+    ADD("r2", "r8", "r11") ADD("r3", "r9", "r11") \
+    WITHOUT_LOWEST("r11", "r10") \
+    ADD("r4", "r8", "r10") ADD("r5", "r9", "r10") ADD("r6", "r8", "r11") ADD("r7", "r9", "r11")
+#endif
 
 /* The columns of both rows, whose sums times 8, in r8 and r9, are taken off. */
 #define PART_BOTH \
