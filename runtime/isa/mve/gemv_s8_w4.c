@@ -45,7 +45,9 @@
     "vldrw.32 q3, [r1, #16]\n" \
     "vldrw.32 q2, [r1], #80\n" \
     "ldrd r0, r4, [sp]\n" \
-    RESCALE_BY_SHIFTS
+    RESCALE_BY_SHIFTS \
+    "ldr r9, [sp, #8]\n" \
+    "vqadd.s16 q0, q0, r0\n"
 
 VECTOR_FUNCTION(cm_mve_multiply_vector_narrow, MULTIPLY_NARROW, FINISH_RIGHT);
 /* clang-format on */

@@ -54,9 +54,15 @@ struct loop {
     int32_t entry; /* entry point, in bytes from the loop's start */
 };
 
+static inline int32_t chunks_of(int32_t depth)
+{
+    const uint32_t at_least_one = depth > 0 ? (uint32_t)depth : 1;
+    return (int32_t)((at_least_one + CHUNK - 1) / CHUNK);
+}
+
 static inline struct loop loop_over(int32_t depth)
 {
-    int32_t chunks = depth > 0 ? (depth + CHUNK - 1) / CHUNK : 1;
+    int32_t chunks = chunks_of(depth);
     int32_t turns = (chunks + 2) / 4;
     int32_t skipped = 4 * turns - (chunks - 1);
     return (struct loop){turns, turns == 0 ? 4 * CHUNK_CODE + 8 : skipped * CHUNK_CODE};

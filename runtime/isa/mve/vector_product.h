@@ -40,7 +40,7 @@ _Static_assert(offsetof(struct vector, weights) == 16 && offsetof(struct vector,
     "vmin.s16 q0, q0, q6\n"
 
 /* The same for scales that divide: q0 has its biases already, which q2 has for q1; q3 has multipliers, and
-   r0 and r4 the zero point and one. */
+   r4 one. Zero points are not added. */
 #define RESCALE_BY_SHIFTS \
     "vqrdmulh.s32 q0, q0, q3\n" \
     "vadd.i32 q1, q1, q2\n" \
@@ -52,10 +52,8 @@ _Static_assert(offsetof(struct vector, weights) == 16 && offsetof(struct vector,
     "vldrw.32 q3, [r1, #-16]\n" \
     "vqdmlah.s32 q1, q1, r4\n" \
     "vqmovnb.s32 q0, q0\n" \
-    "ldr r9, [sp, #8]\n" \
     "vrshl.s32 q1, q1, q3\n" \
-    "vqmovnt.s32 q0, q1\n" \
-    "vqadd.s16 q0, q0, r0\n"
+    "vqmovnt.s32 q0, q1\n"
 
 #define VECTOR_FUNCTION(name, MULTIPLY, FINISH) \
     void name(const struct vector *vector); \
