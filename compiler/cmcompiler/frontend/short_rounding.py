@@ -17,6 +17,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 from torch.nn import functional
 
+from cmcompiler.frontend.narrow_observers import holds_nibbles
 from cmcompiler.frontend.operators import recurrent
 from cmcompiler.frontend.operators.recurrent import LEVELS
 from cmcompiler.frontend.operators.short import LIBRARY
@@ -117,7 +118,7 @@ class ShortLayer:
 
 
 def short_layers(prepared: GraphModule) -> Iterator[ShortLayer]:
-    """Layers whose weights need rounding, and whose inputs are not too many.
+    """Layers whose weights need rounding to eight bits, and whose inputs are not too many.
 
     Those that compute what eight bits leave of 16 are as they are to be.
     """
@@ -134,6 +135,8 @@ def short_layers(prepared: GraphModule) -> Iterator[ShortLayer]:
     needy, whole = [], set()
     for layer in layers:
         rows = [layer.value(place).double().flatten(1) for place, _ in layer.matrices]
+        if any(map(holds_nibbles, rows)):
+            continue
         if all(map(_is_exact, rows)):
             whole.add((layer.node.args[0], _reader(layer.node)))
         elif all(each.shape[1] <= _DEEPEST for each in rows):
