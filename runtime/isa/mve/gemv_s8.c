@@ -21,6 +21,17 @@ _Static_assert(offsetof(struct row, zero_point) == 16 && offsetof(struct row, ou
 
 void cm_mve_multiply_row(const struct row *row);
 /* clang-format off */
+/* The sums of a block in q0 and q1, the first four with their offsets; what rescales them follows. */
+#define GATHER_SUMS \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vldrw.32 q2, [r1], #96\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "vldrw.32 q3, [r1, #-64]\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    "vadd.i32 q0, q0, q2\n" \
+    "vldrw.32 q2, [r1, #-80]\n" \
+    "vmov q1[3], q1[1], r10, lr\n"
+
 __asm(CM_ASM_FUNCTION(cm_mve_multiply_row)
       "push {r4-r11, lr}\n"
       "vpush {d8-d15}\n"
@@ -58,14 +69,7 @@ __asm(CM_ASM_FUNCTION(cm_mve_multiply_row)
       "cmp r7, r11\n"
       "beq 3f\n"
       /* The end of a block between products of the next one's first chunk. */
-      "vmov q0[2], q0[0], r0, r4\n"
-      "vldrw.32 q2, [r1], #96\n"
-      "vmov q0[3], q0[1], r2, r6\n"
-      "vldrw.32 q3, [r1, #-64]\n"
-      "vmov q1[2], q1[0], r8, r12\n"
-      "vadd.i32 q0, q0, q2\n"
-      "vldrw.32 q2, [r1, #-80]\n"
-      "vmov q1[3], q1[1], r10, lr\n"
+      GATHER_SUMS
       "ldrd r3, r4, [sp]\n"
       "vldrb.8 q5, [r3], #16\n"
       "vqrdmulh.s32 q0, q0, q3\n"
@@ -102,14 +106,7 @@ __asm(CM_ASM_FUNCTION(cm_mve_multiply_row)
       "bx r5\n"
 
       "3:\n"
-      "vmov q0[2], q0[0], r0, r4\n"
-      "vldrw.32 q2, [r1], #96\n"
-      "vmov q0[3], q0[1], r2, r6\n"
-      "vldrw.32 q3, [r1, #-64]\n"
-      "vmov q1[2], q1[0], r8, r12\n"
-      "vadd.i32 q0, q0, q2\n"
-      "vldrw.32 q2, [r1, #-80]\n"
-      "vmov q1[3], q1[1], r10, lr\n"
+      GATHER_SUMS
       "ldr r4, [sp, #4]\n"
       RESCALE_BY_SHIFTS
       "ldr r0, [sp, #12]\n"
