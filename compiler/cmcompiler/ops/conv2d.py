@@ -388,7 +388,7 @@ class Conv2d(Convolution):
 
     @property
     def _filters(self) -> Filters:
-        return self._read_as(self.weights)
+        return self.known_filters(lambda: self._read_as(self.weights), self.wide)
 
     def _read_as(self, weights: Int8Array) -> Filters:
         """Filters of weights in another order of depths."""
@@ -428,6 +428,8 @@ class Conv2d(Convolution):
 
     def _packed(self, filters: Filters, isa: Isa) -> list[bytes]:
         """The weights of each group."""
+        if self.groups == 1:
+            return [packing.gemm_weights(filters, isa, self.wide)]
         size = len(self.weights) // self.groups
         parts = [filters.select(slice(g * size, (g + 1) * size)) for g in range(self.groups)]
         return [packing.gemm_weights(part, isa, self.wide, filters) for part in parts]

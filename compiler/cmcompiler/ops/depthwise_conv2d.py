@@ -351,7 +351,8 @@ class DepthwiseConv2d(Convolution):
 
     @property
     def _filters(self) -> Filters:
-        return self.filters(self.weights.reshape(self.window.area, -1).T)
+        weights = self.weights.reshape(self.window.area, -1).T
+        return self.known_filters(lambda: self.filters(weights))
 
     def _kernel_call(
         self, scheme: Scheme, inputs: Tensors, outputs: Tensors, isa: Isa

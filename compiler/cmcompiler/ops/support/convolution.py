@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class Convolution(RequantizedOp):
         bias: [C_out], in units of the accumulators.
         input_zero_point: of the images, and what lies outside of them.
         output_shape: [N, H, W, C_out].
+        known: filters of this convolution, and of others made from it with `replace`.
     """
 
     weights: Int8Array
@@ -50,6 +51,9 @@ class Convolution(RequantizedOp):
     input_zero_point: int
     requantize: Requantize
     output_shape: tuple[int, ...]
+    known: dict[tuple[int, ...], tuple[Convolution, Filters]] = field(
+        default_factory=dict, repr=False, kw_only=True
+    )
 
     @property
     def title(self) -> str:
@@ -63,6 +67,20 @@ class Convolution(RequantizedOp):
         sums = self.accumulate(inputs[0]).astype(np.int64)
         sums += self.bias
         return (self.requantize(sums),)
+
+    def known_filters(self, made: Callable[[], Filters], *own: int) -> Filters:
+        """Its filters: the same object for all with these weights, of tiles and strips, too.
+
+        Args:
+            made: of its weights, in the order of its sums.
+            own: what else these depend on.
+        """
+        named = self.weights, self.bias, self.requantize
+        key = (*map(id, named), self.input_zero_point, *self.window.kernel, *own)
+        if key not in self.known:
+            # What the key names lives as long.
+            self.known[key] = self, made()
+        return self.known[key][1]
 
     def filters(self, weights: Int8Array) -> Filters:
         """Weights of shape [C_out, depth], with the input's zero point in the bias."""

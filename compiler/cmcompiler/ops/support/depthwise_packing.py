@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.ir.op import Array
-from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ops.support.filters import Filters, once
 from cmcompiler.ops.support.packing16 import between_zeros, in_pairs
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 
+@once
 def pack_3x3_dsp(filters: Filters) -> bytes:
     """Per channel: pairs of weights; bias; the rescaling."""
     pairs = in_pairs(filters.weights)
@@ -22,6 +23,7 @@ def pack_3x3_dsp(filters: Filters) -> bytes:
     return np.hstack([bytes_of(part) for part in parts]).tobytes()
 
 
+@once
 def pack_3x3_apart(filters: Filters) -> bytes:
     """Per channel: rows 0 and 1 of each column, row 2 and a zero, bias, and the rescaling."""
     kernels = filters.weights.reshape(-1, 3, 3).astype("<i2")
@@ -32,6 +34,7 @@ def pack_3x3_apart(filters: Filters) -> bytes:
     return np.hstack([bytes_of(part) for part in parts]).tobytes()
 
 
+@once
 def pack_fours(filters: Filters) -> bytes:
     """Per four channels, the last ones of which may be some of the four before.
 
@@ -50,6 +53,7 @@ def pack_fours(filters: Filters) -> bytes:
     return b"".join(blocks)
 
 
+@once
 def pack_3x3_mve(filters: Filters) -> bytes:
     """16 zeros, then 32 bytes per channel.
 
@@ -58,6 +62,7 @@ def pack_3x3_mve(filters: Filters) -> bytes:
     return bytes(16) + np.hstack([between_zeros(filters.weights), _tail(filters)]).tobytes()
 
 
+@once
 def pack_5x5_mve(filters: Filters) -> bytes:
     """64 bytes per channel.
 
@@ -73,6 +78,7 @@ def pack_5x5_mve(filters: Filters) -> bytes:
     return np.hstack([*parts, zeros, _tail(filters), zeros[:, :4]]).tobytes()
 
 
+@once
 def pack_long_mve(filters: Filters) -> bytes:
     """32 bytes per channel: three zeros, up to 13 weights, zeros up to 20 bytes; then the tail."""
     taps = filters.weights.shape[1]

@@ -16,7 +16,7 @@ from cmcompiler.ops.support.depthwise_packing import (
     pack_5x5_mve,
     pack_fours,
 )
-from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ops.support.filters import Filters, once
 from cmcompiler.ops.support.packing16 import Filters16
 from cmcompiler.ops.support.requantize import Rounding
 from cmcompiler.ops.support.window import Window
@@ -216,12 +216,14 @@ def _by_rows(
     return Scheme("depthwise_conv2d", ANY, weights, 1, chunk, space, portions, base=base)
 
 
+@once
 def has_fitting_pairs(filters: Filters) -> bool:
     """Whether the products of two neighbouring taps always add up within 16 bits."""
     lowest = filters.weights == -128
     return not np.any(lowest[:, 0:-1:2] & lowest[:, 1::2])
 
 
+@once
 def _by_channel(filters: Filters) -> bytes:
     """Per channel: bias, multiplier, shift, then its weights tap by tap, filled up to words."""
     channels, area = filters.weights.shape
@@ -230,6 +232,7 @@ def _by_channel(filters: Filters) -> bytes:
     return np.hstack([bytes_of(filters.head.T), weights.view(np.uint8)]).tobytes()
 
 
+@once
 def _by_lane(filters: Filters) -> bytes:
     """Blocks of 16 channels: biases, multipliers, shifts, the weights tap by tap, the way onwards.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,25 @@ from cmcompiler.ops.support.weight_groups import WeightGroups
 PAIRED_SUMS = 1 << 23
 """Sums are smaller where products with the DSP extension read pairs of bytes: gemm_dsp()."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def once(
+    function: Callable[Concatenate[Filters, P], T],
+) -> Callable[Concatenate[Filters, P], T]:
+    """A function that is computed once for the same filters: many plans of a layer share them."""
+
+    @wraps(function)
+    def known(filters: Filters, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        key = function, args, *kwargs.items()
+        if key not in filters.known:
+            filters.known[key] = function(filters, *args, **kwargs)
+        result: T = filters.known[key]
+        return result
+
+    return known
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Filters:
@@ -39,6 +60,7 @@ class Filters:
         is_narrow: products read weights of four bits.
         groups: what weights are unpacked from before they are multiplied, if from four bits and
             factors.
+        known: results of functions of these filters.
     """
 
     weights: Int8Array
@@ -49,6 +71,7 @@ class Filters:
     requantize: Requantize
     is_narrow: bool = False
     groups: WeightGroups | None = None
+    known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -97,6 +120,7 @@ class Filters:
         return cls.of(weights, wrap32(bias.astype(np.int64) - zero_point * sums), requantize)
 
     @property
+    @once
     def narrowed(self) -> Filters:
         """With weights of four bits if all of them fit, or are of four bits times factors."""
         largest, depth = largest_sums(self.weights, self.bias), self.weights.shape[1]
@@ -104,6 +128,7 @@ class Filters:
         return replace(self, is_narrow=fits, groups=WeightGroups.of(self.weights))
 
     @property
+    @once
     def suits_pairs(self) -> bool:
         """Whether any two weights of a depth can be 16 bits, and sums fit 24: gemm_dsp()."""
         most = largest_sums(self.weights, self.bias).max(initial=0)
@@ -190,6 +215,7 @@ class Filters:
         return np.stack([wrap32(doubled), wrap32(factors)], axis=1)
 
     @property
+    @once
     def suits_factors(self) -> bool:
         """Whether 2^32 over what each shift of the layer divides by is a positive int32."""
         scales = zip(self.requantize.multipliers, self.requantize.shifts, strict=True)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import nibbles
-from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ops.support.filters import Filters, once
 from cmcompiler.ops.support.nibbles import NibbleBlock
 from cmcompiler.ops.support.requantize import (
     Rounding,
@@ -131,6 +131,7 @@ def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T, 
     return choices[2] if filters.is_narrow else choices[0]
 
 
+@once
 def gemm_weights(
     filters: Filters, isa: Isa, wide: bool = False, layer: Filters | None = None
 ) -> bytes:
@@ -155,6 +156,7 @@ def gemm_weights(
     return nibbles.plain(gemm_mve_narrow(filters))
 
 
+@once
 def gemv_weights(filters: Filters, isa: Isa, wide: bool = False) -> bytes:
     """For the microkernel of `gemv`: filters are the columns of the matrix."""
     if is_wide(isa, wide):

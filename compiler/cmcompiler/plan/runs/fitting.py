@@ -166,7 +166,7 @@ class Fitting:
     def _find_lowered(self, chosen: Choices) -> Choices:
         for choice in chosen[::-1]:
             fewer = tuple(other for other in chosen if other is not choice)
-            if self._size(fewer) <= self._size(chosen):
+            if self._fits(fewer, self._size(chosen)):
                 chosen = fewer
         return chosen
 

@@ -62,6 +62,11 @@ class Tiling:
     keeping: Keeping = Keeping.NOTHING
 
     @cached_property
+    def known_rows(self) -> dict[int, int]:
+        """Rows that all bands make of images."""
+        return {}
+
+    @cached_property
     def tiles(self) -> tuple[Tile, ...]:
         width = self.sizes[-1][1]
         tiles: list[Tile] = []
@@ -182,6 +187,12 @@ class Tiling:
 
 def rows_made(tiling: Tiling, image: int) -> int:
     """Rows of an image that all bands of a run make."""
+    if image not in tiling.known_rows:
+        tiling.known_rows[image] = _count_rows(tiling, image)
+    return tiling.known_rows[image]
+
+
+def _count_rows(tiling: Tiling, image: int) -> int:
     reach, (height, _) = tiling.made[image], tiling.sizes[image]
     made = 0
     for band in tiling.bands:

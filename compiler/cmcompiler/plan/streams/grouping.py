@@ -173,11 +173,29 @@ class Grouping:
         return size + sum(aligned(owner.nbytes) for owner in owners)
 
     def _find_bound(self, start: int, end: int) -> int:
-        inner, whole = self._inner(start, end)
-        size = self._passing[start] + self._written(whole, start)
-        size += sum(self._least_rings.get(tensor, 0) for tensor in inner)
+        size, whole = self._passing[start], []
+        for tensor, last, ring in self._made[start:end]:
+            if last < end:
+                size += ring
+            else:
+                whole.append(tensor)
+        size += self._written(whole, start)
         pair = self._pair(start, end, whole)
         return size - (min(aligned(t.nbytes) for t in pair) if pair else 0)
+
+    @cached_property
+    def _made(self) -> list[tuple[Tensor, int, int]]:
+        """What each node writes, the last node that needs it if that may be a ring, and the bytes
+        of that at least.
+        """
+        lifetimes, rings = self._memory.lifetimes, self._least_rings
+        made = []
+        for index, node in enumerate(self._graph.nodes):
+            tensor = node.outputs[0]
+            last = lifetimes[tensor].last if tensor in self._lonely else NEVER
+            is_drained = index in self._drained
+            made.append((tensor, 0, 0) if is_drained else (tensor, last, rings.get(tensor, 0)))
+        return made
 
     @cached_property
     def _least_rings(self) -> dict[Tensor, int]:
@@ -194,16 +212,23 @@ class Grouping:
         """The largest input that nothing reads later, and the largest output to take its place."""
         lifetimes = self._memory.lifetimes
         spent = [
-            tensor
-            for own in self._spendable[start:end]
-            for tensor, first, last in own
-            if first < start <= last < end
+            tensor for index, tensor, last in self._crossing[start] if index < end and last < end
         ]
         spent = [t for t in spent if self._only_rows(t, start, end)]
         results = [t for t in whole if t in lifetimes and t not in self._accumulated]
         if not spent or not results:
             return None
         return max(spent, key=_size), max(results, key=_size)
+
+    @cached_property
+    def _crossing(self) -> list[list[tuple[int, Tensor, int]]]:
+        """Of each node, which ones from there on read what there was before, and the last one."""
+        crossing: list[list[tuple[int, Tensor, int]]] = [[] for _ in self._graph.nodes]
+        for index, own in enumerate(self._spendable):
+            for tensor, first, last in own:
+                for start in range(first + 1, min(index, last) + 1):
+                    crossing[start].append((index, tensor, last))
+        return crossing
 
     @cached_property
     def _spendable(self) -> list[list[tuple[Tensor, int, int]]]:
