@@ -5,6 +5,12 @@
 
 static int32_t change_scale_element(const void *input, int32_t from, int32_t i)
 {
+    if (from == 4)
+        return cm_clamp(((const int32_t *)input)[i], INT16_MIN, INT16_MAX);
+    if (from == 8) {
+        int64_t wide = ((const int64_t *)input)[i];
+        return wide < INT16_MIN ? INT16_MIN : wide > INT16_MAX ? INT16_MAX : (int32_t)wide;
+    }
     if (from == 2)
         return ((const int16_t *)input)[i];
     return from == 1 ? ((const int8_t *)input)[i] : ((const uint8_t *)input)[i];

@@ -39,7 +39,7 @@ from cmcompiler.frontend.jumping_functions import jump_in_float
 from cmcompiler.frontend.layouts import channels_last, export_channels_last
 from cmcompiler.frontend.observations import hold_ranges
 from cmcompiler.frontend.outputs import holds_classes, names_of_outputs, with_plain_outputs
-from cmcompiler.frontend.own_ranges import GroupWatch
+from cmcompiler.frontend.own_ranges import GroupWatch, observer_of
 from cmcompiler.frontend.part_costs import part_costs
 from cmcompiler.frontend.parts import ModelParts
 from cmcompiler.frontend.passes.functionalization import without_writes
@@ -61,6 +61,9 @@ from cmcompiler.usercode import place_of, reason_of, unsupported
 Inputs = tuple[Tensor, ...]
 
 _aten = torch.ops.aten
+
+_SHORT = (torch.uint8, torch.int8, torch.int16)
+_WIDE = (torch.int32, torch.int64)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -280,14 +283,27 @@ def _float_operators(prepared: GraphModule, reasons: dict[str, str]) -> Iterable
 
 
 def _is_joined(node: Node) -> bool:
-    """Whether short integers become floats that nothing but observers reads, as those of an image:
-    the conversion and the quantize become one.
+    """Whether integers become floats that nothing but observers reads, as those of an image or a
+    mask: the conversion and the quantize become one.
     """
     source = next(iter(node.all_input_nodes), None)
     value = None if source is None else source.meta.get("val")
-    is_short = isinstance(value, Tensor) and value.dtype in (torch.uint8, torch.int8, torch.int16)
-    is_cast = node.target in CASTS and is_short
-    return is_cast and all(user.op == "call_module" for user in node.users)
+    dtype = value.dtype if isinstance(value, Tensor) else None
+    if node.target not in CASTS or dtype not in (*_SHORT, *_WIDE):
+        return False
+    return all(_is_cut(user, dtype in _WIDE) for user in node.users)
+
+
+def _is_cut(observed: Node, is_wide: bool) -> bool:
+    """Whether an observer's range ends within int16, beyond which wide integers are cut."""
+    if observed.op != "call_module":
+        return False
+    if not is_wide:
+        return True
+    scale, zero_point = (float(each) for each in observer_of(observed).calculate_qparams())
+    bounds = torch.iinfo(observer_of(observed).dtype)
+    ends = ((end - zero_point) * scale for end in (bounds.min, bounds.max))
+    return all(abs(end) <= torch.iinfo(torch.int16).max for end in ends)
 
 
 def _computes_float(node: Node) -> bool:

@@ -13,13 +13,13 @@ from cmcompiler.ir.op import Array, Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.binary import Binary, evaluate
 from cmcompiler.ops.cast import Cast
-from cmcompiler.ops.change_scale import ChangeBytes, ChangeScale
+from cmcompiler.ops.change_scale import WIDE, ChangeBytes, ChangeScale
 from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.affine import EVERY
 from cmcompiler.ops.unary import Unary
 
-SOURCES = (np.int8, np.uint8, np.int16)
+SOURCES = (np.int8, np.uint8, np.int16, *WIDE)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,11 @@ MULTIPLIER_BITS = 31
 LEAST_SHIFT, MOST_SHIFT = 18, 46
 """With a number of 17 bits the product has 48, and what is left of it no more than 30."""
 
+WIDE = (np.int32, np.int64)
+"""Types whose numbers are cut to those of NARROW first."""
+
+NARROW = np.dtype(np.int16)
+
 
 @dataclass(frozen=True)
 class ChangeScaleArguments(Arguments):
@@ -45,7 +50,8 @@ class ChangeScaleArguments(Arguments):
 
 @dataclass(frozen=True)
 class ChangeScale(Op):
-    """clamp(((x - before) · multiplier + 2^(shift - 1)) >> shift + after) of int8, uint8 or int16.
+    """clamp(((x - before) · multiplier + 2^(shift - 1)) >> shift + after) of int8, uint8 or int16,
+    or of int32 and int64 within the bounds of int16.
 
     Attributes:
         dtype: of the output, int8 or int16.
@@ -71,8 +77,10 @@ class ChangeScale(Op):
     ) -> ChangeScale | None:
         """The op that equals a quantize of `real`, which turns each integer of a type, less its
         zero point, into a multiple of itself; None if none does.
+
+        Numbers beyond int16 are cut where the ends of int16 are at the result's bounds, too.
         """
-        limits = np.iinfo(source)
+        limits = np.iinfo(NARROW if source in WIDE else source)
         every = np.arange(limits.min, limits.max + 1).astype(source)
         with np.errstate(all="ignore"):
             (reals,) = real.reference(every)
@@ -80,7 +88,8 @@ class ChangeScale(Op):
             farthest = np.argmax(np.abs(reals))
             ratio = float(reals[farthest]) * float(to.inverse_scale)
         ratio /= (int(every[farthest]) - zero_point) or 1
-        if not isfinite(ratio):
+        ends = (int(expected[0]), int(expected[-1]))
+        if not isfinite(ratio) or (source in WIDE and ends != (to.minimum, to.maximum)):
             return None
         shift = min(MULTIPLIER_BITS - frexp(ratio)[1], MOST_SHIFT)
         multiplier = round(ratio * 2.0**shift)
@@ -100,7 +109,10 @@ class ChangeScale(Op):
         return function_rule(self, inputs[0], outputs[0])
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        steps = (inputs[0].astype(np.int64) - self.before) * self.multiplier
+        given = inputs[0]
+        if given.dtype in WIDE:
+            given = np.clip(given, np.iinfo(NARROW).min, np.iinfo(NARROW).max)
+        steps = (given.astype(np.int64) - self.before) * self.multiplier
         steps = ((steps + (1 << (self.shift - 1))) >> self.shift) + self.after
         return (np.clip(steps, self.minimum, self.maximum).astype(self.dtype),)
 

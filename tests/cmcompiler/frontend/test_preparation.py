@@ -85,3 +85,14 @@ def test_names_that_a_graph_has_itself_are_refused():
     with pytest.raises(Unsupported, match="cannot take a module with an attribute named code") as e:
         prepare(Coded(), x, [x])
     assert e.value.hint == "rename Coded.code"
+
+
+@pytest.mark.parametrize(("most", "operators"), [(2, 0), (100_000, 1)])
+def test_integers_that_int16_holds_become_int8_at_once(most: int, operators: int) -> None:
+    class Masked(nn.Module):
+        def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            return x * mask.to(x.dtype)
+
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 16), torch.arange(16)[None] % 2 * (most - 1)) for _ in range(4)]
+    assert len(prepare(Masked(), samples[0], samples).float_operators) == operators

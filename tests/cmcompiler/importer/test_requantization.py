@@ -23,6 +23,7 @@ from cmcompiler.ops.dequantize import Dequantize
 from cmcompiler.ops.quantize import Quantize
 
 FLOAT, INT8, INT16 = (np.dtype(name) for name in ("float32", "int8", "int16"))
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 FINE = Dequantize(0.125, -3)
 COARSE = Quantize(INT8, 0.5, 7, -100, 127)
 NUMBERS = np.arange(-128, 128, dtype=np.int8).reshape(2, 128)
@@ -103,6 +104,9 @@ def test_unsigned_bytes_as_floats_go_by_table() -> None:
         (INT16, Dequantize(0.00031, 0), COARSE),
         (INT16, Cast(FLOAT), Quantize(INT8, 211.7, -11, -128, 127)),
         (INT16, Dequantize(0.0007, -5), Quantize(INT16, 0.0013, 19, -30000, 32767)),
+        (INT32, Cast(FLOAT), Quantize(INT8, 0.73, -11, -128, 127)),
+        (INT64, Cast(FLOAT), Quantize(INT8, 1 / 128, -128, -128, 127)),
+        (INT64, Cast(FLOAT), Quantize(INT16, 1 / 512, 0, -32767, 32767)),
     ],
 )
 def test_larger_numbers_are_multiplied(
@@ -111,8 +115,8 @@ def test_larger_numbers_are_multiplied(
     before = _graph((real, FLOAT, (2, 128)), (target, target.dtype, (2, 128)), dtype=source)
     after = requantize_in_integers(before)
     assert [type(node.op) for node in _live(after)] == [ChangeScale]
-    numbers = np.linspace(np.iinfo(source).min, np.iinfo(source).max, 256)
-    given = numbers.round().astype(source).reshape(2, 128)
+    far = np.linspace(np.iinfo(source).min, np.iinfo(source).max, 128).clip(-(2.0**62), 2.0**62)
+    given = np.r_[np.arange(-64, 64), far.round()].astype(source).reshape(2, 128)
     np.testing.assert_array_equal(
         *(evaluate(graph, (given,)).outputs[0] for graph in (before, after))
     )
@@ -127,6 +131,12 @@ def test_what_no_multiplier_gives_stays_float_in_between() -> None:
     )
     graph = requantize_in_integers(_graph(*steps, dtype=INT16))
     assert _titles(graph) == ["quantize", "dequantize"]
+
+
+def test_wide_integers_that_int16_would_cut_stay_float_in_between() -> None:
+    steps = (Cast(FLOAT), FLOAT, (2, 128)), (Quantize(INT8, 300, 0, -128, 127), INT8, (2, 128))
+    graph = requantize_in_integers(_graph(*steps, dtype=INT64))
+    assert _titles(graph) == ["quantize", "cast"]
 
 
 def test_a_dequantize_that_is_read_otherwise_stays() -> None:
