@@ -15,8 +15,9 @@
 
 Reads the cycles that these runs of the zoo and of benchmarks/small_networks.py left in the build
 folder, and writes recorded_runs.json beside this script and the costs fitted to them,
-cmbuild/sizing/costs.json. Costs are the least squares of the differences, none
-below zero. Kernels for weights of int16 are fitted apart, all others to runs with int8 weights.
+cmbuild/sizing/costs.json. Costs are the least squares of the differences, none below zero but that
+of outputs that a ReLU makes zero. Kernels for weights of int16 are fitted apart, all others to runs
+with int8 weights.
 Runs of another plan than today's are left out, and so are kernels that no run has called.
 Prints the difference of each model, and, for int8, the one that it has if it is left out.
 """
@@ -24,7 +25,6 @@ Prints the difference of each model, and, for int8, the one that it has if it is
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -37,6 +37,7 @@ from typing import TypeVar
 
 import click
 import numpy as np
+from recorded_runs import RecordedRun, read_recorded, write_tables
 from scipy.optimize import nnls
 from small_networks import NAMES
 
@@ -49,7 +50,6 @@ from cmbuild.pipeline.pipeline import Pipeline, build_folder
 from cmbuild.pipeline.request import NARROW, WIDE, BuildRequest
 from cmbuild.sizing.fits import Fits
 from cmbuild.sizing.prediction import (
-    COSTS,
     CoreCosts,
     CostTable,
     known_costs,
@@ -68,12 +68,14 @@ MODELS = [*zoo.names(), *(f"benchmarks/small_networks.py:{name}" for name in NAM
 SMALLEST = 20.0
 """Cycles of a step below which its relative difference does not count more."""
 
-RECORDED = Path(__file__).with_name("recorded_runs.json")
 FITTED = (
     *("filled", "outputs", "calls", "pixels", "segments"),
     *("clipped", "portions", "operands", "columns"),
 )
 """Fields of Work that costs are fitted to."""
+
+_BOTH = "conv2d"
+"""The kernel that models call both with a ReLU and without, which tells what it saves."""
 
 _FEW = 4
 """Steps that tell no more than the cost of a multiply-accumulate and of an output."""
@@ -86,75 +88,6 @@ Step = tuple[str, str, Work, float]
 """Model, kernel, work and cycles of a step."""
 
 
-@dataclass(frozen=True)
-class RecordedRun:
-    """Cycles of a model on the simulator, and its work by kernel."""
-
-    cycles: int
-    work: Mapping[str, Work]
-
-
-Recorded = dict[str, dict[str, RecordedRun]]
-"""Runs by core and model."""
-
-
-def read_recorded() -> Recorded:
-    return {
-        cpu: {
-            model: RecordedRun(
-                run["cycles"], {kernel: Work(**counts) for kernel, counts in run["work"].items()}
-            )
-            for model, run in models.items()
-        }
-        for cpu, models in json.loads(RECORDED.read_text()).items()
-    }
-
-
-def write_tables(table: CostTable, recorded: Recorded) -> None:
-    cores = {
-        cpu: {
-            "isa": costs.isa,
-            "error_percent": costs.error_percent,
-            "kernels": _by_name(costs.kernels),
-        }
-        for cpu, costs in table.cores.items()
-    }
-    COSTS.write_text(_lines({"provenance": table.provenance, "cores": cores}) + "\n")
-    runs = {
-        cpu: {
-            model: {"cycles": run.cycles, "work": _by_name(run.work)}
-            for model, run in models.items()
-        }
-        for cpu, models in recorded.items()
-    }
-    RECORDED.write_text(_lines(runs) + "\n")
-
-
-def _by_name(work: Mapping[str, Work]) -> dict[str, dict[str, float]]:
-    """The counts that are not zero."""
-    return {
-        kernel: {
-            name: int(count) if count == int(count) else count
-            for name, count in amounts._asdict().items()
-            if count
-        }
-        for kernel, amounts in work.items()
-    }
-
-
-def _lines(value: object, level: int = 0) -> str:
-    """JSON with a kernel a line."""
-    if not isinstance(value, dict) or level == _KERNELS:
-        return json.dumps(value)
-    inner = " " * (level + 1)
-    items = (f"{inner}{json.dumps(key)}: {_lines(each, level + 1)}" for key, each in value.items())
-    return "{\n" + ",\n".join(items) + "\n" + " " * level + "}"
-
-
-_KERNELS = 4
-"""How deep the counts of a kernel lie in both files."""
-
-
 def fitted(steps: Sequence[Step], everything: Sequence[Step] = ()) -> dict[str, Work]:
     """Cycles of a unit of work; each step counts by its share of its model.
 
@@ -164,18 +97,39 @@ def fitted(steps: Sequence[Step], everything: Sequence[Step] = ()) -> dict[str, 
     total: defaultdict[str, float] = defaultdict(float)
     for model, _, _, cycles in everything or steps:
         total[model] += cycles
-    fit = {}
-    for kernel in sorted({kernel for _, kernel, _, _ in steps}):
+    fit: dict[str, Work] = {}
+    for kernel in sorted(
+        {kernel for _, kernel, _, _ in steps}, key=lambda name: (name != _BOTH, name)
+    ):
         own = [step for step in steps if step[1] == kernel]
         names = FITTED if len(own) > _FEW else FITTED[:2]
-        work = np.array([[getattr(step[2], name) for name in names] for step in own])
-        cycles = np.array([step[3] for step in own])
-        share = 1 / np.sqrt(np.maximum(cycles, SMALLEST) * [total[step[0]] for step in own])
-        costs = nnls(work * share[:, None], cycles * share)[0]
-        fit[kernel] = Work(
-            **{name: float(f"{cost:.5g}") for name, cost in zip(names, costs, strict=True)}
-        )
+        saved = 0.0
+        if any(step[2].rectified for step in own):
+            saved = fit[_BOTH].rectified if _BOTH in fit else _saved(own, total)
+        costs = _least(own, total, names, saved)
+        fit[kernel] = Work(**costs, rectified=saved)
     return fit
+
+
+def _saved(own: Sequence[Step], total: Mapping[str, float]) -> float:
+    return -_least(own, total, (*FITTED, "rectified"))["rectified"]
+
+
+def _least(
+    own: Sequence[Step], total: Mapping[str, float], names: Sequence[str], saved: float = 0.0
+) -> dict[str, float]:
+    """The cost of each kind of work, what rectified outputs save below zero.
+
+    Args:
+        saved: what these cost, which is known.
+    """
+    signs = [-1 if name == "rectified" else 1 for name in names]
+    work = np.array([[getattr(step[2], name) for name in names] for step in own]) * signs
+    cycles = np.array([step[3] for step in own])
+    rest = cycles - saved * np.array([step[2].rectified for step in own])
+    share = 1 / np.sqrt(np.maximum(cycles, SMALLEST) * [total[step[0]] for step in own])
+    costs = nnls(work * share[:, None], rest * share)[0]
+    return {name: float(f"{cost:.5g}") for name, cost in zip(names, costs, strict=True)}
 
 
 def finished(

@@ -16,6 +16,7 @@ from cmbuild.sizing.results import PredictedCycles
 from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.ir.work import Work, plain
 from cmcompiler.isa import Isa
+from cmcompiler.ops.support.arguments import rectified
 from cmcompiler.plan.runs.tile_calls import TileCalls
 
 if TYPE_CHECKING:
@@ -148,11 +149,13 @@ def _work(step: PlanStep, calls: int, lanes: int) -> Work:
     if not step.elements:  # the last step of a node counts for all
         return Work(calls=calls)
     if (arguments := step.typed) is not None:
-        return arguments.whole(step.macs, step.elements, calls, lanes)
+        work = arguments.whole(step.macs, step.elements, calls, lanes)
+        return work._replace(rectified=rectified(arguments, step.elements))
     return plain(step.macs, step.elements, calls, lanes)
 
 
 def _of_tiles(calls: TileCalls, lanes: int) -> Work:
     if calls.arguments is None:
         return plain(calls.macs, calls.elements, 1, lanes)
-    return calls.arguments.of_tile(calls.macs, calls.elements, calls.rows, lanes)
+    work = calls.arguments.of_tile(calls.macs, calls.elements, calls.rows, lanes)
+    return work._replace(rectified=rectified(calls.arguments, calls.elements))

@@ -33,6 +33,8 @@ class Work(NamedTuple):
         gathered: bytes of patches.
         lines: rows of pixels of all strips.
         copied: vectors of strips.
+        rectified: outputs that a ReLU is taken to make zero; their price, below 0, is what that
+            saves.
     """
 
     macs: float = 0.0
@@ -50,6 +52,7 @@ class Work(NamedTuple):
     gathered: float = 0.0
     lines: float = 0.0
     copied: float = 0.0
+    rectified: float = 0.0
 
     def times(self, count: int) -> Work:
         return Work(*(each * count for each in self))

@@ -57,14 +57,14 @@ def test_rows_from_outside_cost_what_their_stream_does(cpu: str) -> None:
     assert costs.cycles({each: Work(calls=9) for each in OUTSIDE}) == 0
 
 
-def convolution(width: int, channels: int, side: int = 3) -> Graph:
+def convolution(width: int, channels: int, side: int = 3, minimum: int = -128) -> Graph:
     """Of 5 rows of pixels from square windows, padded as much as keeps the size, to 3 channels."""
     op = Conv2d(
         np.ones((3, side, side, channels), np.int8),
         np.zeros(3, np.int32),
         Window((side, side), padding=(side // 2, side // 2)),
         0,
-        Requantize.checked([1 << 30] * 3, [-8] * 3, 3, zero_point=0, minimum=-128, maximum=127),
+        Requantize.checked([1 << 30] * 3, [-8] * 3, 3, zero_point=0, minimum=minimum, maximum=127),
         (1, 5, width, 3),
     )
     return single(op, np.zeros((1, 5, width, channels), np.int8)).graph
@@ -111,6 +111,18 @@ def test_a_convolution_without_patches_works_as_one_of_pixels() -> None:
     macs = 40 * 36 * 3
     expected = Work(macs=macs, filled=macs, outputs=120, calls=1, operands=40 * 36, columns=3)
     assert work_by_kernel(plan) == {"conv2d": expected}
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m3"])
+def test_half_of_the_outputs_after_a_relu_cost_less(cpu: str) -> None:
+    """Without SIMD, sums that it makes zero are not scaled; without a ReLU there are none."""
+    graphs = [convolution(6, 2, minimum=minimum) for minimum in (-128, -1, 0)]
+    works = [work_by_kernel(make_plan(graph, Isa.SCALAR)) for graph in graphs]
+    assert [work["conv2d"].rectified for work in works] == [0, 0, 45]
+    costs = [CORES[cpu].cycles(work) or 0 for work in works]
+    saved = -CORES[cpu].kernels["conv2d"].rectified
+    assert costs[1] == costs[0] == pytest.approx(costs[2] + 45 * saved)
+    assert 5 < saved < 40
 
 
 def test_milliseconds_are_those_of_the_boards_clock() -> None:

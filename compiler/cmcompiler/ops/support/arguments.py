@@ -107,6 +107,17 @@ class OutputValues(Struct):
     rounding: Int32
 
 
+def rectified(arguments: Struct, outputs: int) -> float:
+    """How many of a call's outputs a ReLU is taken to make zero: half, as in trained networks.
+
+    Values of calls for int16 are all 0, as these have their limits beside the weights.
+    """
+    values = getattr(arguments, "values", None)
+    if not isinstance(values, ConvolutionValues | OutputValues):
+        return 0.0
+    return outputs / 2 if values.zero_point <= values.minimum < values.maximum else 0.0
+
+
 def items(count: Word, units: int) -> int:
     """How many items scratch of so many units holds; a settled number is what it is."""
     if isinstance(count, ScratchCount):
