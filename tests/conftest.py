@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from harness import compiler_cache
 from harness.images import kernel_harness
-from harness.runtime import Runtime
+from harness.runtime import Machine, Runtime
 from hypothesis import HealthCheck, settings
 
 from cmcompiler.isa import Isa
@@ -104,15 +104,8 @@ def pytest_runtest_setup() -> None:
 
 def _is_quick(item: pytest.Item) -> bool:
     """Whether a test builds for no board."""
-    parameters = (
-        item.callspec.params
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-        else {}
-    )
-    for_boards = {"cortex_m0", "cortex_m7", "runtimes"}
-    return parameters.get("runtime", "native") == "native" and for_boards.isdisjoint(
-        item.fixturenames
-    )
+    for_boards = {"cortex_m0", "cortex_m7", "machine"}
+    return not isinstance(item, pytest.Function) or for_boards.isdisjoint(item.fixturenames)
 
 
 def _seed() -> None:
@@ -134,44 +127,52 @@ QEMU starts a Cortex-M4 in a third of the time that it takes for a Cortex-M55.
 """
 
 
-# A module at a time: in a session's scope, pytest puts all tests of one runtime before those of the
+@pytest.fixture(scope="session")
+def runtime(pytestconfig: pytest.Config, machine_of: Callable[[str, str], Machine]) -> Runtime:
+    """Every kernel of every instruction set, ready to run; with `--quick`, on this computer."""
+    names = ["native"] if pytestconfig.getoption("quick") else list(RUNTIMES)
+    return Runtime(*(machine_of(*RUNTIMES[name]) for name in names))
+
+
+# A module at a time: in a session's scope, pytest puts all tests of one machine before those of the
 # next, and each module's own fixtures are made four times.
 @pytest.fixture(scope="module", params=RUNTIMES)
-def runtime(request: pytest.FixtureRequest, runtime_of: Callable[[str, str], Runtime]) -> Runtime:
-    """Every kernel of one instruction set, ready to run: one test, one `runtime` each."""
-    return runtime_of(*RUNTIMES[request.param])
+def machine(request: pytest.FixtureRequest, machine_of: Callable[[str, str], Machine]) -> Machine:
+    """Each of them: for tests of what a machine says."""
+    return machine_of(*RUNTIMES[request.param])
 
 
 @pytest.fixture(scope="session")
-def runtimes(runtime_of: Callable[[str, str], Runtime]) -> tuple[Runtime, ...]:
-    """All of them: for a test whose examples take longer to make than to run."""
-    return tuple(runtime_of(*each) for each in RUNTIMES.values())
+def native(machine_of: Callable[[str, str], Machine]) -> Runtime:
+    """This computer alone: for what does not depend on an instruction set."""
+    return Runtime(machine_of(*RUNTIMES["native"]))
 
 
 @pytest.fixture(scope="session")
-def cortex_m7(runtime_of: Callable[[str, str], Runtime]) -> Runtime:
+def cortex_m7(machine_of: Callable[[str, str], Machine]) -> Runtime:
     """For what has other inner loops on this core than on others with the DSP extension."""
-    return runtime_of("mps2-an500", "dsp")
+    return Runtime(machine_of("mps2-an500", "dsp"))
 
 
 @pytest.fixture(scope="session")
-def cortex_m0(runtime_of: Callable[[str, str], Runtime]) -> Runtime:
+def cortex_m0(machine_of: Callable[[str, str], Machine]) -> Runtime:
     """For loops in assembly for Armv6-M."""
-    return runtime_of("microbit", "scalar")
+    return Runtime(machine_of("microbit", "scalar"))
 
 
 @pytest.fixture(scope="session")
-def runtime_of(
+def machine_of(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
-) -> Callable[[str, str], Runtime]:
+) -> Callable[[str, str], Machine]:
     """Makes that of a board and an instruction set, once each."""
 
     @cache
-    def get(board: str, isa: str) -> Runtime:
+    def get(board: str, isa: str) -> Machine:
         folder = tmp_path_factory.mktemp(f"runtime-{board}-{isa}")
         harness = kernel_harness(board, isa, folder)
         alone = board == "native" or (board, isa) not in RUNTIMES.values()
         repeats = alone or pytestconfig.getoption("long")
-        return Runtime(harness, Isa.named(isa), folder, repeats=repeats)
+        name = board if board == "native" else f"{board} with {isa}"
+        return Machine(name, harness, Isa.named(isa), folder, repeats=repeats)
 
     return get

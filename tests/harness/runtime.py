@@ -29,44 +29,74 @@ POISON = 0xA5
 
 TIMEOUT = 600.0
 
+Planned = tuple[Plan, Example]
 
-class Runtime:
+
+class Machine:
     """The kernel harness on one board with one instruction set.
 
     Args:
+        name: for messages.
         folder: for the files of each run; those of a failed one are kept.
-        repeats: whether it also runs what the runtime of another instruction set runs, compiled
+        repeats: whether it also runs what the machine of another instruction set runs, compiled
             from the same files.
     """
 
     def __init__(
-        self, harness: KernelHarness, isa: Isa, folder: Path, *, repeats: bool = True
+        self, name: str, harness: KernelHarness, isa: Isa, folder: Path, *, repeats: bool = True
     ) -> None:
+        self.name = name
         self.isa = isa
+        self.repeats = repeats
         self._harness = harness
         self._folder = folder
-        self._repeats = repeats
 
     @property
-    def repeating(self) -> Runtime:
+    def repeating(self) -> Machine:
         """The same, which runs all that it is given."""
-        return Runtime(self._harness, self.isa, self._folder)
+        return Machine(self.name, self._harness, self.isa, self._folder)
 
     def execute(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Runs planned programs in one start of the image.
 
         Raises:
-            AssertionError: the image stopped; names the case and the reason.
+            AssertionError: the image stopped; names the machine, the case and the reason.
         """
         folder = Path(mkdtemp(dir=self._folder))
         try:
-            found = self._harness.run(cases, folder, TIMEOUT)
+            results = self._harness.run(cases, folder, TIMEOUT)
         except Stopped as error:
             steps = _steps(cases[error.case].plan)
             log = (folder / LOG).read_text()[-4000:]
-            raise AssertionError(f"case {error.case} ({steps}): {error}\n{log}") from error
+            message = f"{self.name}: case {error.case} ({steps}): {error}\n{log}"
+            raise AssertionError(message) from error
         shutil.rmtree(folder)
-        return found
+        return results
+
+    def mistakes(self, planned: Sequence[Planned]) -> list[str]:
+        """Describes each example that is wrong on this machine."""
+        cases = [case_of(plan, example) for plan, example in planned]
+        results = self.execute(cases) if cases else []
+        wrong = [
+            (example, first_mistake(case, example, result))
+            for case, (_, example), result in zip(cases, planned, results, strict=True)
+        ]
+        return [f"{self.name}: {example}: {each}" for example, each in wrong if each is not None]
+
+
+class Runtime:
+    """One or several machines that compute the same.
+
+    What they share is made once: examples, references, and the plans of an instruction set.
+    """
+
+    def __init__(self, *machines: Machine) -> None:
+        self.machines = machines
+
+    @property
+    def isas(self) -> tuple[Isa, ...]:
+        """Their instruction sets, each once."""
+        return tuple(dict.fromkeys(machine.isa for machine in self.machines))
 
     def check(self, *examples: Example) -> None:
         """Asserts that every example matches the reference and writes nothing else.
@@ -74,25 +104,35 @@ class Runtime:
         Ops that may work in place run in place, and again with inputs that must be preserved.
         """
         everyone = [*examples, *(e.keeping_inputs for e in examples if e.works_in_place)]
-        plans = [make_plan(example.graph, self.isa) for example in everyone]
-        for plan in plans:
-            check_words(plan)
-        due = [
-            (case_of(plan, example), example)
-            for plan, example in zip(plans, everyone, strict=True)
-            if self._repeats or is_apart(plan)
-        ]
-        cases = [case for case, _ in due]
-        failures = []
-        for (case, example), result in zip(due, self.execute(cases) if due else (), strict=True):
-            wrong = first_mistake(case, example, result)
-            if wrong is not None:
-                failures.append(f"{example}: {wrong}")
-        assert not failures, "\n".join([f"{len(failures)} of {len(cases)} wrong", *failures[:10]])
+        wrong = []
+        for isa in self.isas:
+            planned = [(make_plan(example.graph, isa), example) for example in everyone]
+            for plan, _ in planned:
+                check_words(plan)
+            machines = [machine for machine in self.machines if machine.isa is isa]
+            apart = (
+                planned
+                if all(machine.repeats for machine in machines)
+                else [(plan, example) for plan, example in planned if is_apart(plan)]
+            )
+            for machine in machines:
+                wrong += machine.mistakes(planned if machine.repeats else apart)
+        _expect_none(wrong)
+
+    def check_plans(self, planned: Sequence[Planned]) -> None:
+        """Asserts that plans match their examples on all machines of their instruction sets."""
+        wrong = []
+        for machine in self.machines:
+            wrong += machine.mistakes([each for each in planned if each[0].isa is machine.isa])
+        _expect_none(wrong)
+
+
+def _expect_none(wrong: Sequence[str]) -> None:
+    assert not wrong, "\n".join([f"{len(wrong)} wrong", *wrong[:10]])
 
 
 OTHERS = {Isa.SCALAR: (Isa.MVE,), Isa.DSP: (Isa.SCALAR, Isa.MVE), Isa.MVE: ()}
-"""Instruction sets whose runtimes run a program instead, if it is compiled from the same files."""
+"""Instruction sets whose machines run a program instead, if it is compiled from the same files."""
 
 
 def is_apart(plan: Plan) -> bool:

@@ -22,7 +22,7 @@ from cmcompiler.plan.plan import Base, Plan, Ref, Span
 from cmcompiler.plan.planner import make_plan
 from harness.calls import In, Out, calling
 from harness.examples import single
-from harness.runtime import Runtime, is_apart
+from harness.runtime import Machine, Runtime, is_apart
 
 NEGATE = Activation(bytes((-x) & 0xFF for x in range(-128, 128)))
 
@@ -70,8 +70,8 @@ class Renamed(Activation):
 
 
 @pytest.fixture(scope="module")
-def runtime(runtime: Runtime) -> Runtime:
-    return runtime.repeating
+def machine(machine: Machine) -> Machine:
+    return machine.repeating
 
 
 def test_what_has_no_code_of_its_own_on_a_set_is_left_to_the_others() -> None:
@@ -86,58 +86,58 @@ def test_what_has_no_code_of_its_own_on_a_set_is_left_to_the_others() -> None:
 @settings(max_examples=5)
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=30))
 def test_a_batch_of_cases_gives_what_the_reference_gives(
-    runtime: Runtime, counts: list[int]
+    machine: Machine, counts: list[int]
 ) -> None:
-    runtime.check(*(single(NEGATE, numbers(n, seed)) for seed, n in enumerate(counts)))
+    Runtime(machine).check(*(single(NEGATE, numbers(n, seed)) for seed, n in enumerate(counts)))
 
 
-def test_a_wrong_element_is_noticed(runtime: Runtime) -> None:
+def test_a_wrong_element_is_noticed(machine: Machine) -> None:
     example = single(Forged((("count", 99),)), numbers(100))
     with pytest.raises(AssertionError, match=r"1 of 100 elements differ, the first at \(99,\)"):
-        runtime.check(example)
+        Runtime(machine).check(example)
 
 
-def test_a_stray_write_is_noticed(runtime: Runtime) -> None:
+def test_a_stray_write_is_noticed(machine: Machine) -> None:
     example = single(Forged((("count", 101),)), numbers(100))
     with pytest.raises(AssertionError, match="wrote 1 bytes that are not its own"):
-        runtime.check(example)
+        Runtime(machine).check(example)
 
 
-def test_a_changed_input_is_noticed(runtime: Runtime) -> None:
+def test_a_changed_input_is_noticed(machine: Machine) -> None:
     data = numbers(100)
     changed = np.count_nonzero(data != NEGATE.reference(data)[0])
     example = single(Forged((("output", "input"),), afterwards=True), data)
     with pytest.raises(AssertionError, match=f"wrote {changed} bytes that are not its own"):
-        runtime.check(example)
+        Runtime(machine).check(example)
 
 
-def test_fields_that_are_not_the_kernels_are_noticed(runtime: Runtime) -> None:
+def test_fields_that_are_not_the_kernels_are_noticed(machine: Machine) -> None:
     example = single(Renamed(NEGATE.table), numbers(4))
     with pytest.raises(AssertionError, match="not the fields of cm_activation_s8"):
-        runtime.check(example)
+        Runtime(machine).check(example)
 
 
-def test_checks_are_checksums_after_their_step(runtime: Runtime) -> None:
+def test_checks_are_checksums_after_their_step(machine: Machine) -> None:
     data = numbers(100)
-    plan = make_plan(single(NEGATE, data).keeping_inputs.graph, runtime.isa)
+    plan = make_plan(single(NEGATE, data).keeping_inputs.graph, machine.isa)
     source, result = plan.inputs[0].tensor, plan.outputs[0].tensor
     spans = [Span(plan.places[tensor], 100) for tensor in (source, result)]
     case = Case(plan, (data.tobytes(),), (), tuple((0, span) for span in spans))
-    (found,) = runtime.execute([case])
+    (found,) = machine.execute([case])
     (negated,) = NEGATE.reference(data)
     assert found.checksums == (zlib.crc32(data.tobytes()), zlib.crc32(negated.tobytes()))
     assert found.outputs == ()
 
 
-def test_an_unknown_kernel_is_named_before_any_case_runs(runtime: Runtime) -> None:
-    plan = make_plan(single(NEGATE, numbers(4)).graph, runtime.isa)
+def test_an_unknown_kernel_is_named_before_any_case_runs(machine: Machine) -> None:
+    plan = make_plan(single(NEGATE, numbers(4)).graph, machine.isa)
     unknown = replace(plan, steps=(replace(plan.steps[0], kernel="unheard_of"),))
     with pytest.raises(AssertionError, match="no kernel unheard_of"):
-        runtime.execute([_bare(plan), _bare(unknown)])
+        machine.execute([_bare(plan), _bare(unknown)])
 
 
-def test_a_crash_is_blamed_on_its_case(runtime: Runtime) -> None:
-    plan = make_plan(single(NEGATE, numbers(4)).graph, runtime.isa)
+def test_a_crash_is_blamed_on_its_case(machine: Machine) -> None:
+    plan = make_plan(single(NEGATE, numbers(4)).graph, machine.isa)
     step = plan.steps[0]
     wild = tuple(
         replace(a, value=Ref(Base.ARENA, 0x7FFFFFF0)) if a.name == "output" else a
@@ -145,7 +145,7 @@ def test_a_crash_is_blamed_on_its_case(runtime: Runtime) -> None:
     )
     crash = replace(plan, steps=(replace(step, arguments=wild),))
     with pytest.raises(AssertionError, match=r"case 1 \(activation by cm_activation_s8\)"):
-        runtime.execute([_bare(plan), _bare(crash), _bare(plan)])
+        machine.execute([_bare(plan), _bare(crash), _bare(plan)])
 
 
 def _bare(plan: Plan) -> Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from harness.convolutions import Numbers
 from harness.examples import Example
 from harness.images import kernel_harness
 from harness.run_graphs import Tiles, bottlenecks, in_runs, run_graphs, tile_sizes
-from harness.runtime import Runtime, case_of, first_mistake
+from harness.runtime import Machine, Runtime, case_of
 from harness.streamed import fed, streamed
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,19 +29,15 @@ drawn = st.tuples(run_graphs(), st.lists(tile_sizes, min_size=1, max_size=3), st
 @settings(max_examples=3)
 @given(st.lists(drawn, min_size=1, max_size=15))
 def test_every_runtime_equals_the_reference(runtime: Runtime, every: list[Drawn]) -> None:
-    examples, plans = [], []
-    for example, tiles, by_rows in every:
-        changed, count = in_runs(example, runtime.isa, tiles)
-        by_row = fed(changed, runtime.isa) if by_rows else None
-        changed, plan, _ = by_row or (changed, *streamed(changed, runtime.isa))
+    planned = []
+    for isa, (example, tiles, by_rows) in product(runtime.isas, every):
+        changed, count = in_runs(example, isa, tiles)
+        by_row = fed(changed, isa) if by_rows else None
+        changed, plan, _ = by_row or (changed, *streamed(changed, isa))
         assert sum(step.kernel == TILES for step in plan.steps) == count
         # The graph with runs is held against the one without.
-        examples.append(_expecting(changed, example))
-        plans.append(plan)
-    cases = [case_of(plan, example) for plan, example in zip(plans, examples, strict=True)]
-    results = runtime.execute(cases)
-    wrong = [first_mistake(*each) for each in zip(cases, examples, results, strict=True)]
-    assert not any(wrong), wrong
+        planned.append((plan, _expecting(changed, example)))
+    runtime.check_plans(planned)
 
 
 def _expecting(changed: Example, original: Example) -> Example:
@@ -52,17 +49,17 @@ def _expecting(changed: Example, original: Example) -> Example:
 @pytest.mark.parametrize("change", ["narrow", "low"])
 def test_a_tile_too_small_is_caught(call: int, change: str, tmp_path: Path) -> None:
     """With fences around fewer columns or rows than the calls of the run touch."""
-    runtime = Runtime(kernel_harness("native", "scalar", tmp_path), Isa.SCALAR, tmp_path)
+    machine = Machine("native", kernel_harness("native", "scalar", tmp_path), Isa.SCALAR, tmp_path)
     graph = bottlenecks(1)
     images = Numbers(1).int8(*graph.inputs[0].tensor.shape)
-    example, count = in_runs(Example(graph, (images,)), runtime.isa, [Tiles(2, 4)])
-    plan, _ = streamed(example, runtime.isa)
+    example, count = in_runs(Example(graph, (images,)), machine.isa, [Tiles(2, 4)])
+    plan, _ = streamed(example, machine.isa)
     assert count == 1 and [step.stages for step in plan.steps] == [4, 0, 0, 0, 0]
     steps = list(plan.steps)
     fences = tuple(map(_narrower if change == "narrow" else _lower, steps[1 + call].fences))
     steps[1 + call] = replace(steps[1 + call], fences=fences)
     with pytest.raises(AssertionError, match="use-after-poison"):
-        runtime.execute([case_of(replace(plan, steps=tuple(steps)), example)])
+        machine.execute([case_of(replace(plan, steps=tuple(steps)), example)])
 
 
 def _narrower(fence: Fence) -> Fence:

@@ -11,7 +11,7 @@ from harness.branches import branched
 from harness.examples import Example
 from harness.exports import exported
 from harness.libraries import builder, library
-from harness.runtime import Runtime
+from harness.runtime import Machine, Runtime
 
 from cmbuild import paths
 from cmbuild.boards.board import Board
@@ -124,7 +124,8 @@ def runtime(name: str, board_name: str, folder: Path) -> Runtime:
     made_by = builder(name, target)
     image = made_by.kernel_harness(board, library(made_by), folder)
     launcher = next(each for each in launchers_of(board) if each.name == "qemu")
-    return Runtime(KernelHarness(made_by.processes, launcher, image), target.isa, folder)
+    harness = KernelHarness(made_by.processes, launcher, image)
+    return Runtime(Machine(f"{board_name} by {name}", harness, target.isa, folder))
 
 
 @pytest.mark.parametrize(

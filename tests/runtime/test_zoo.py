@@ -10,7 +10,7 @@ import pytest
 from harness.examples import Example
 from harness.exports import Programs, zoo_models
 from harness.figures import FIGURES, known
-from harness.runtime import Runtime, case_of, first_mistake
+from harness.runtime import Runtime
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.job import PROGRAM, SAMPLES
@@ -68,17 +68,16 @@ def test_kernels_equal_the_reference_with_rows_from_outside(
 ) -> None:
     graph = graph_of(models[name], io)
     options = PlanOptions(feed=feed if _has_images(graph) else "whole")
-    plan = make_plan(graph, runtime.isa, options)
-    assert any(port.fed for port in plan.inputs) == (options.feed == "rows")
+    plans = [make_plan(graph, isa, options) for isa in runtime.isas]
+    for plan in plans:
+        assert any(port.fed for port in plan.inputs) == (options.feed == "rows")
     random = np.random.default_rng(0)
     sample = tuple(
         random.integers(-128, 128, port.shape, np.int8) if port.tensor.dtype == np.int8 else array
         for port, array in zip(graph.inputs, Samples.load(models[name] / SAMPLES)[0], strict=True)
     )
     example = Example(graph, sample, name)
-    case = case_of(plan, example)
-    (result,) = runtime.execute([case])
-    assert first_mistake(case, example, result) is None
+    runtime.check_plans([(plan, example) for plan in plans])
 
 
 def _has_images(graph: Graph) -> bool:

@@ -70,9 +70,8 @@ def accepted() -> Iterator[Example]:
                     yield replace(example, name=f"{operator} of {changed}")
 
 
-@pytest.mark.parametrize("runtime", ["native"], indirect=True)
-def test_other_sizes_are_refused_or_right(runtime: Runtime) -> None:
-    runtime.check(*accepted())
+def test_other_sizes_are_refused_or_right(native: Runtime) -> None:
+    native.check(*accepted())
 
 
 def test_an_output_that_is_named_twice_is_refused() -> None:

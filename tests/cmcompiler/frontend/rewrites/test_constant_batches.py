@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
@@ -38,7 +36,7 @@ def products() -> list[Tensor]:
     [("int4", "int8", 16), ("int8", "int16", 40), ("int4", "int16", 16), ("int16", "int16", 60)],
 )
 def test_each_matrix_is_the_weight_of_a_layer(
-    weights: str, activations: str, snr: float, runtime_of: Callable[[str, str], Runtime]
+    weights: str, activations: str, snr: float, native: Runtime
 ) -> None:
     torch.manual_seed(33)
     module, data = Products().eval(), products()
@@ -54,7 +52,7 @@ def test_each_matrix_is_the_weight_of_a_layer(
     wanted = module(data[0]).detach().numpy()
     error = example.reference.outputs[0].reshape(wanted.shape) - wanted
     assert 10 * np.log10((wanted**2).sum() / (error**2).sum()) >= snr
-    runtime_of("native", "scalar").check(example)
+    native.check(example)
 
 
 def test_bytes_stay_one_product_of_a_batch() -> None:
