@@ -17,8 +17,7 @@ void cm_prelu_s8(const struct cm_context *context, const struct cm_call *call)
     };
     const int8_t *input = cm_read(context, op->input);
     int8_t *output = cm_write(context, op->output);
-    for (int32_t row = 0; row < op->rows; ++row, input += op->channels, output += op->channels)
-        cm_isa_prelu_s8(&slopes, input, output, op->channels);
+    cm_isa_prelu_s8(&slopes, input, output, op->channels, op->rows);
 }
 
 /* Each side has a multiplier of its own. */

@@ -314,10 +314,11 @@ void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_
     counts.outputs += count;
 }
 
-void cm_isa_prelu_s8(const struct cm_slopes *slopes, const int8_t *in, int8_t *out, int32_t count)
+void cm_isa_prelu_s8(const struct cm_slopes *slopes, const int8_t *in, int8_t *out, int32_t channels,
+                     int32_t rows)
 {
     (void)slopes, (void)in, (void)out;
-    counts.outputs += count;
+    counts.outputs += rows * channels;
 }
 
 void cm_isa_quantize_s8(const struct cm_quantize_parameters *to, const float *in, int8_t *out, int32_t count)

@@ -121,13 +121,13 @@ CM_MICROKERNEL void cm_isa_choose_bytes(const uint8_t *condition, int32_t condit
 CM_MICROKERNEL void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count);
 
 /* out = clamp((x * (x < 0 ? below[i] : above) + offset) >> shift) with x = in - zero_point, all within 32
-   bits; `below` has a factor for each of the elements. */
+   bits; `below` has a factor for each of the channels. At least one row. */
 struct cm_slopes {
     const int32_t *below;
     int32_t above, zero_point, offset, shift;
 };
 CM_MICROKERNEL void cm_isa_prelu_s8(const struct cm_slopes *slopes, const int8_t *in, int8_t *out,
-                                    int32_t count);
+                                    int32_t channels, int32_t rows);
 
 /* out = clamp(rint(in * inverse_scale) + zero_point); NaN gives the zero point. */
 struct cm_quantize_parameters {
