@@ -54,6 +54,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.joined_operands",
     "cmcompiler.frontend.joined_outputs",
     "cmcompiler.frontend.jumping_functions",
+    "cmcompiler.frontend.weight_steps",
     "cmcompiler.frontend.whole_numbers",
     "cmcompiler.frontend.layouts",
     "cmcompiler.frontend.lean_passes",

@@ -19,10 +19,10 @@ from torch.nn import functional
 
 from cmcompiler.frontend.narrow_observers import holds_nibbles
 from cmcompiler.frontend.operators import recurrent
-from cmcompiler.frontend.operators.recurrent import LEVELS
 from cmcompiler.frontend.operators.short import LIBRARY
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
 from cmcompiler.frontend.simulation import Results, Simulation
+from cmcompiler.frontend.weight_steps import LEVELS
 
 assert LIBRARY  # the operators exist
 assert recurrent.LIBRARY
@@ -33,11 +33,17 @@ _DEEPEST = 2048
 _DAMPING = 0.01
 """The share of the inputs' mean power that each column gets besides its own."""
 
-SHARES_HELD = (0.1, 0.01)
+SHARES_HELD = (0.1, 0.01, 1.0)
 """Shares of that power by which a change of a weight must pay: more where inputs are few."""
 
 _BLOCK = 32
 """Columns whose losses reach those behind them together, which takes less time."""
+
+_FEW = 128
+"""Columns of rows for which steps are tried: errors of more differ less between steps."""
+
+_TRIED = tuple(LEVELS + 0.5 - each / 2 for each in range(64))
+"""Steps in the largest weight of a row. Later columns make up for what this one loses."""
 
 _LEAST = 1e-30
 
@@ -295,31 +301,41 @@ def _targets(rows: Tensor, own: Tensor, across: Tensor, held: float) -> Tensor:
 def rounded_rows(rows: Tensor, wanted: Tensor, products: Tensor) -> Tensor:
     """Weights in steps of their rows, whose sums are near the wanted ones.
 
-    The largest weight of a row stays as it is: it tells the step.
-
     Args:
         rows: [groups, rows, columns].
         products: of the inputs of each pair of columns, summed over all outputs.
     """
     order = products.diagonal(dim1=1, dim2=2).sum(0).argsort(descending=True)
-    left, products = wanted[..., order], products[:, order][..., order]
+    wanted, products = wanted[..., order], products[:, order][..., order]
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(products + _DAMPING * _power(products)))
     shares = torch.linalg.cholesky(inverse, upper=True)
-    sizes = rows[..., order]
-    steps = sizes.abs().amax(2).clamp(min=_LEAST) / LEVELS
-    largest = sizes.abs().argmax(2)
+    most = rows.abs().amax(2).clamp(min=_LEAST)
+    best, least = torch.empty_like(wanted), torch.full_like(most, torch.inf)
+    for levels in _TRIED if rows.shape[2] <= _FEW else (LEVELS,):
+        made, error = _in_steps(wanted, most / levels, shares)
+        best = torch.where((error < least)[..., None], made, best)
+        least = torch.minimum(error, least)
+    return best[..., order.argsort()]
+
+
+def _in_steps(wanted: Tensor, steps: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
+    """Weights in steps of their rows, and what the sums of each row lose.
+
+    Args:
+        shares: of a column's error that later ones make up for.
+    """
+    left, columns = wanted.clone(), wanted.shape[2]
     made, lost = torch.empty_like(left), torch.empty_like(left)
-    for first in range(0, rows.shape[2], _BLOCK):
-        end = min(first + _BLOCK, rows.shape[2])
+    for first in range(0, columns, _BLOCK):
+        end = min(first + _BLOCK, columns)
         for column in range(first, end):
             held = (left[..., column] / steps).round().clamp(-LEVELS, LEVELS) * steps
-            held = torch.where(largest == column, sizes[..., column], held)
             made[..., column] = held
             lost[..., column] = (left[..., column] - held) / shares[:, column, column, None]
             rest = slice(column + 1, end)
             left[..., rest] -= lost[..., column, None] * shares[:, None, column, rest]
         left[..., end:] -= lost[..., first:end] @ shares[:, first:end, end:]
-    return made[..., order.argsort()]
+    return made, lost.square().sum(2)
 
 
 def _rounded(rows: Tensor) -> Tensor:

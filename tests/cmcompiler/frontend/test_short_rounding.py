@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.fx import Graph, GraphModule
 
 from cmcompiler.frontend.short_rounding import ShortLayer, rounded_rows
+from cmcompiler.frontend.weight_steps import stored_steps
 
 _OPS = torch.ops.cmbuild
 
@@ -20,9 +21,10 @@ def random(*shape: int, seed: int = 5) -> Tensor:
     return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
-def test_sums_keep_more_than_with_each_weight_rounded_alone() -> None:
-    inputs = random(400, 8) @ random(8, 64, seed=6) + 0.1 * random(400, 64, seed=7)
-    rows = random(2, 10, 64, seed=8)
+@pytest.mark.parametrize("columns", [9, 64, 160])
+def test_sums_keep_more_than_with_each_weight_rounded_alone(columns: int) -> None:
+    inputs = random(400, 8) @ random(8, columns, seed=6) + 0.1 * random(400, columns, seed=7)
+    rows = random(2, 10, columns, seed=8)
     products = (inputs[:200].T @ inputs[:200]).expand(2, -1, -1)
     made = rounded_rows(rows, rows.clone(), products)
     steps = rows.abs().amax(2, keepdim=True) / 127
@@ -30,8 +32,17 @@ def test_sums_keep_more_than_with_each_weight_rounded_alone() -> None:
     judged = inputs[200:].T
     lost = [((each - rows) @ judged).square().sum() for each in (made, alone)]
     assert lost[0] < lost[1] / 3
-    assert torch.allclose(made / steps, (made / steps).round(), atol=1e-6)
-    assert torch.equal(made.abs().amax(2), rows.abs().amax(2))  # as lowering finds the steps
+    flat = made.float().double().flatten(0, 1)
+    stored = flat / stored_steps(flat)[:, None]
+    assert torch.allclose(stored, stored.round(), atol=1e-4)
+
+
+def test_few_columns_that_have_nothing_in_common_get_a_step_that_suits_them() -> None:
+    rows = random(30, 1, 9, seed=8)
+    made = rounded_rows(rows, rows.clone(), torch.eye(9).double().expand(30, -1, -1))
+    steps = rows.abs().amax(2, keepdim=True) / 127
+    alone = (rows / steps).round() * steps
+    assert (made - rows).square().sum() < (alone - rows).square().sum() / 2
 
 
 LAYERS = {

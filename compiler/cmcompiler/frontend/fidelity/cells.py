@@ -18,13 +18,13 @@ from torch import Tensor
 from cmcompiler.frontend.fidelity.pairing import StepRange
 from cmcompiler.frontend.operators.recurrent import (
     FINE_LEVELS,
-    LEVELS,
     UNITS_SCALE,
     relu_bits,
     rounded_rows,
     row_scales,
 )
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
+from cmcompiler.frontend.weight_steps import LEVELS
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ops.lstm import BEYOND
 from cmcompiler.ops.support.gates import GATE_BITS, UNIT_BITS

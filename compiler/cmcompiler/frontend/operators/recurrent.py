@@ -17,14 +17,13 @@ import torch
 from torch import Tensor
 
 from cmcompiler.frontend.float_form import float_form
-from cmcompiler.frontend.narrow_observers import holds_nibbles
 from cmcompiler.frontend.own_operators import declare
 from cmcompiler.frontend.quantized_op import QuantizedCall, Replacement, fixed_point, quantized_op
+from cmcompiler.frontend.weight_steps import LEVELS, stored_steps
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ops.gru import STATE_BITS
 from cmcompiler.ops.lstm import CELL_BITS
 from cmcompiler.ops.support.gates import GATE_BITS, UNIT_BITS
-from cmcompiler.ops.support.nibbles import LARGEST
 
 if TYPE_CHECKING:
     from torch.fx.node import Argument
@@ -37,7 +36,7 @@ LEAST_FACTOR = 2.0**-18
 
 LARGEST_BIAS = 2.0**28
 
-LEVELS, FINE_LEVELS = 127, 127 << 8
+FINE_LEVELS = LEVELS << 8
 """The largest weight of eight and of 16 bits, of which the upper eight and the rest fit int8."""
 
 LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
@@ -403,8 +402,7 @@ def row_scales(
     rows = weight.double()
     added = torch.zeros(len(rows)).double() if bias is None else bias.double()
     least = torch.full((len(rows),), LEAST_FACTOR / (source * factor)).double()
-    is_narrow = levels == LEVELS and holds_nibbles(rows)
-    largest = rows.abs().amax(dim=1) / (LARGEST if is_narrow else LEVELS)
+    largest = stored_steps(rows) if levels == LEVELS else rows.abs().amax(dim=1) / LEVELS
     scales = torch.stack([largest, added.abs() / (source * LARGEST_BIAS), least]).amax(dim=0)
     return scales * (LEVELS / levels)
 

@@ -16,7 +16,6 @@ from torch.nn import functional
 
 from cmcompiler.frontend.expression import evaluate
 from cmcompiler.frontend.float_form import float_form
-from cmcompiler.frontend.narrow_observers import holds_nibbles
 from cmcompiler.frontend.operators.masked_softmax import empty_rows
 from cmcompiler.frontend.operators.masked_softmax import masked_softmax as masked
 from cmcompiler.frontend.own_operators import declare
@@ -28,10 +27,10 @@ from cmcompiler.frontend.quantized_op import (
     fixed_point,
     quantized_op,
 )
+from cmcompiler.frontend.weight_steps import stored_steps
 from cmcompiler.ir.quantization import Quantization
 from cmcompiler.ops.interpolation import magnitudes
 from cmcompiler.ops.short_softmax import LONG_REACH
-from cmcompiler.ops.support.nibbles import LARGEST
 
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
@@ -258,14 +257,11 @@ _ops = torch.ops.cmbuild
 def stored_weights(weight: Tensor, least: float = 0.0) -> tuple[Tensor, Tensor]:
     """int8 weights and the scale of each output channel.
 
-    What four bits hold is stored so: whole multiples of a seventh of each channel's largest weight.
-
     Args:
         least: of these scales.
     """
     flat = weight.detach().double().flatten(1)
-    scales = flat.abs().amax(1).clamp(min=1e-30) / (LARGEST if holds_nibbles(flat) else 127)
-    scales = scales.clamp(min=least)
+    scales = stored_steps(flat).clamp(min=least)
     stored = torch.round(flat / scales[:, None]).reshape(weight.shape)
     return stored.to(torch.int8), scales
 
