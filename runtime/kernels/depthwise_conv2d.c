@@ -372,6 +372,21 @@ void cm_depthwise_conv2d_3x3_stride_2_half_up_w4(const struct cm_context *contex
     convolve_narrow_bytes(context, call, cm_isa_depthwise_3x3_s8_stride_2_half_up);
 }
 
+void cm_depthwise_conv2d_3x3_copies_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, convolve_copies);
+}
+
+void cm_depthwise_conv2d_3x3_row_copies_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, convolve_copies_row);
+}
+
+void cm_depthwise_conv2d_3x3_stride_2_copies_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve_narrow_bytes(context, call, convolve_copies_stride_2);
+}
+
 void cm_depthwise_conv2d_5x5_w4(const struct cm_context *context, const struct cm_call *call)
 {
     convolve_narrow_bytes(context, call, cm_isa_depthwise_5x5_s8);

@@ -21,22 +21,28 @@ from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.planner import make_plan
 
 WINDOWS = (
-    (Window((3, 3), (1, 1), (1, 1)), (1, 7, 9, 29)),
-    (Window((3, 3), (1, 1), (1, 1)), (1, 1, 12, 33)),
-    (Window((3, 3), (2, 2), (1, 1)), (2, 9, 8, 31)),
-    (Window((5, 5), (1, 1), (2, 2)), (1, 8, 8, 30)),
-    (Window((2, 3), (1, 1), (0, 1)), (1, 5, 6, 45)),
-    (Window((4, 1), (1, 1)), (1, 6, 5, 67)),
-    (Window((6, 1), (1, 1)), (1, 45, 1, 29)),
+    (Window((3, 3), (1, 1), (1, 1)), (1, 7, 9, 29), 1),
+    (Window((3, 3), (1, 1), (1, 1)), (1, 1, 12, 33), 1),
+    (Window((3, 3), (2, 2), (1, 1)), (2, 9, 8, 31), 1),
+    (Window((5, 5), (1, 1), (2, 2)), (1, 8, 8, 30), 1),
+    (Window((2, 3), (1, 1), (0, 1)), (1, 5, 6, 45), 1),
+    (Window((4, 1), (1, 1)), (1, 6, 5, 67), 1),
+    (Window((6, 1), (1, 1)), (1, 45, 1, 29), 1),
+    *(
+        (Window((3, 3), (stride, stride), (1, 1)), (1, rows, 5, channels), each)
+        for stride, rows in ((1, 6), (1, 1), (2, 7))
+        for channels, each in ((16, 2), (11, 3))
+    ),
 )
+"""Windows, images, filters for each channel."""
 
 OUTPUTS = ((-128, Range(-128, 127), -7), (3, Range(-128, 127), -6), (5, Range(-90, 100), -7))
 """Zero points, ranges and shifts: rounding half up, to the right, clamped."""
 
 
 def layers(random: np.random.Generator) -> Iterator[Example]:
-    for window, shape in WINDOWS:
-        channels, size = shape[3], window.output_size(shape[1:3])
+    for window, shape, each in WINDOWS:
+        channels, size = shape[3] * each, window.output_size(shape[1:3])
         multipliers = tuple(random.integers(1 << 30, 1 << 31, channels).tolist())
         weights = random.integers(-8, nibbles.LARGEST + 1, (*window.kernel, channels))
         for zero_point, limits, shift in OUTPUTS:
@@ -46,6 +52,8 @@ def layers(random: np.random.Generator) -> Iterator[Example]:
             output = (shape[0], *size, channels)
             op = DepthwiseConv2d(weights.astype(np.int8), bias, window, -7, scales, output)
             yield single(op, random.integers(-128, 128, shape).astype(np.int8))
+        if each > 1:
+            continue
         shifts = tuple((-random.integers(8, 12, channels)).tolist())
         for limits in (INT16, replace(INT16, minimum=0)):
             short = Requantize16.of(multipliers, shifts, limits, is_long=True)
@@ -66,6 +74,9 @@ def twice(layer: Example) -> Example:
 
 def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
     examples = list(layers(np.random.default_rng(9)))
+    kernels = {step.kernel for each in examples for step in make_plan(each.graph, Isa.MVE).steps}
+    copies = ("", "row_", "stride_2_")
+    assert kernels >= {f"depthwise_conv2d_3x3_{name}copies_w4" for name in copies}
     runtime.check(*examples)
     chains = [twice(example) for example in examples[:5]]
     planned = [(streamed(chain, isa)[0], chain) for chain in chains for isa in runtime.isas]
