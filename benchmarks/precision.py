@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from harness.examples import Example, single
 from harness.images import kernel_harness
-from harness.runtime import Runtime
+from harness.runtime import Machine, Runtime
 from kernels import NUMBERS, WHOLE, conv, depthwise, linear
 
 from cmbuild.catalog import find_board
@@ -139,11 +139,10 @@ def cycles(board_name: str, examples: Sequence[Example], folder: Path) -> list[f
     processes, profile = harness.processes, folder / "blocks.txt"
     counts = BlockCounts(profile, mark, last, block_profile(launcher.find(), processes))
     counting = KernelHarness(processes, launcher.counting(counts), harness.image)
-    runtime = Runtime(counting, isa, folder)
-    Runtime(harness, isa, folder).check(*examples)
+    Runtime(Machine(board_name, harness, isa, folder)).check(*examples)
     plans = [make_plan(example.graph, isa, WHOLE) for example in examples]
     cases = [Case.of(plan, each.inputs) for plan, each in zip(plans, examples, strict=True)]
-    runtime.execute(cases)
+    Machine(board_name, counting, isa, folder).execute(cases)
     measured = read_profile(profile)
     objdump = tools.find("arm-none-eabi-objdump")
     code = disassemble(objdump, harness.image, core.architecture, processes, folder / "code.txt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from statistics import median
 from typing import Any
 
 import torch
@@ -19,6 +20,9 @@ _ROOM = 2.0
 """Times the largest number that calibration has seen: 16 bits have one to spare, and one number
 that is clipped later costs more than that bit everywhere.
 """
+
+_MOST_ROOM = 8.0
+"""Where some inputs are far larger than others, others that nobody has seen will be, too."""
 
 _OPS = torch.ops.cmbuild
 
@@ -46,6 +50,9 @@ _BETWEEN = 1 + 2.0**-12
 class ShortObserver(MinMaxObserver):  # type: ignore[misc]
     """Observes the largest magnitude of a tensor, and leaves room beyond it.
 
+    The range is at least as many times the largest magnitude as this is the middle one of all
+    samples: what exceeded the others so far may do so again.
+
     Args:
         most: what no number of the tensor exceeds, if that is known.
     """
@@ -53,13 +60,28 @@ class ShortObserver(MinMaxObserver):  # type: ignore[misc]
     def __init__(self, *args: Any, most: float | None = None, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self._most = most
+        self._each: list[float] = []
+
+    def forward(self, x_orig: Tensor) -> Tensor:
+        if x_orig.numel():
+            self._each.append(float(x_orig.detach().abs().max()))
+        observed: Tensor = super().forward(x_orig)
+        return observed
+
+    def reset_min_max_vals(self) -> None:
+        super().reset_min_max_vals()
+        self._each.clear()
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:
         scale, zero_point = super().calculate_qparams()
-        roomy = scale * _ROOM
+        roomy = scale * self._room()
         if self._most is not None:
             roomy = roomy.clamp(max=max(self._most / self.quant_max, float(scale)))
         return roomy, zero_point
+
+    def _room(self) -> float:
+        middle = median(self._each) if self._each else 0.0
+        return min(max(_ROOM, max(self._each) / middle), _MOST_ROOM) if middle else _ROOM
 
 
 def largest_result(node: Node) -> float | None:

@@ -64,3 +64,13 @@ def test_ranges_leave_room_for_inputs_that_nobody_has_seen() -> None:
         observer(torch.tensor([-3.0, 1.0]))
     scale, zero_point = observer.calculate_qparams()
     assert float(scale) == pytest.approx(2 * 3 / 32767, rel=1e-4) and int(zero_point) == 0
+
+
+@pytest.mark.parametrize(("usual", "room"), [(2.0, 2.0), (1.0, 3.0), (0.1, 8.0), (0.0, 2.0)])
+def test_loud_inputs_leave_room_for_louder_ones(usual: float, room: float) -> None:
+    observer = ShortObserver(
+        dtype=torch.int16, qscheme=torch.per_tensor_symmetric, quant_min=-32767, quant_max=32767
+    )
+    for number in (usual, usual, -3.0, usual):
+        observer(torch.tensor([number]))
+    assert float(observer.calculate_qparams()[0]) == pytest.approx(room * 3 / 32767, rel=1e-4)
