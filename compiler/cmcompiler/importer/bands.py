@@ -64,10 +64,11 @@ def _chain(node: Node, producer: Mapping[Tensor, Node]) -> list[Node] | None:
     assert isinstance(after, Transpose) and isinstance(before, Transpose)
     assert isinstance(first, Transpose) and isinstance(convolution, DepthwiseConv2d)
     orders = (after.order, before.order, first.order)
-    window, (batch, height, width, channels) = convolution.window, chain[5].inputs[0].shape
+    window = convolution.window
     is_affine = window.area == 1 and window.stride == (1, 1) and window.padding == (0, 0)
     if orders != (_TO_CHANNELS_FIRST, _TO_CHANNELS_LAST, _TO_CHANNELS_FIRST) or not is_affine:
         return None
+    batch, height, width, channels = chain[5].inputs[0].shape
     bands = convolution.output_shape[3] // channels
     joined = (batch, channels * bands, height // max(1, bands), width)
     is_whole = chain[4].outputs[0].shape == joined and bands > 1 and height % bands == 0

@@ -64,6 +64,13 @@ def chain(shape: tuple[int, ...], ops: Sequence[Op]) -> Graph:
     return Graph("bands", tuple(nodes), (port,), (Port("y", tensor, tensor.shape, (0, 1, 2, 3)),))
 
 
+def of_tokens() -> Graph:
+    """A convolution between tokens, as in the feed-forward layers of a SegFormer."""
+    (op,) = (node.op for node in banded(4, 4, 8, 1).nodes if isinstance(node.op, DepthwiseConv2d))
+    ops = [Transpose((0, 2, 1)), View((1, 8, 4, 4)), Transpose(LAST), op]
+    return chain((1, 16, 8), [*ops, Transpose(FIRST), View((1, 8, 16))])
+
+
 def kept(graph: Graph) -> Graph:
     """Without the nodes that nothing needs then."""
     needed, live = {port.tensor for port in graph.outputs}, []
@@ -88,7 +95,7 @@ def test_bands_are_convolved_where_they_are(runtime: Runtime) -> None:
     runtime.check(*examples)
 
 
-@pytest.mark.parametrize("graph", [banded(6, 5, 4, 1), banded(6, 5, 4, 2, kernel=3)])
+@pytest.mark.parametrize("graph", [banded(6, 5, 4, 1), banded(6, 5, 4, 2, kernel=3), of_tokens()])
 def test_others_stay(graph: Graph) -> None:
     assert kept(graph).nodes == graph.nodes
 

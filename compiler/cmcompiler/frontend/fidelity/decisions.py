@@ -139,14 +139,18 @@ def jumps(node: Node) -> Jumps | None:
         return None
     operand, text = StepRange.of(observer_of(held)), str(node.args[1])
     readers = (user for user in node.users if user.op == "call_module")
-    step = next((StepRange.of(observer_of(user)).scale for user in readers), 0.0)
+    result = next((StepRange.of(observer_of(user)) for user in readers), None)
+    step = 0.0 if result is None else result.scale
     steps = torch.arange(operand.least, operand.largest + 1, dtype=torch.float64)
     numbers = (steps - operand.zero_point) * operand.scale
-    rises = function(numbers.float(), text).double().nan_to_num(0.0).diff().abs()
+    results = function(numbers.float(), text).double().nan_to_num(0.0)
+    # Beyond their range results are its ends: exponentials there grow to infinity.
+    stored = results if result is None else results.clamp(*result.limits)
+    rises = results.diff().abs()
     beside = torch.nn.functional.pad(rises, (1, 1), value=torch.inf)
     # Two jumps may lie side by side, as those of a sign around 0.
     slopes = torch.minimum(beside[:-2], beside[2:])
-    is_jump = (rises > _JUMP * step) & (rises > _JUMP * slopes)
+    is_jump = (stored.diff().abs() > _JUMP * step) & (rises > _JUMP * slopes)
     if not bool(is_jump.any()):
         return None
     below, above = numbers[:-1][is_jump], numbers[1:][is_jump]

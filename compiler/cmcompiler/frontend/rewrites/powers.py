@@ -6,16 +6,24 @@ import torch
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import uniform, value_of
-from cmcompiler.frontend.rewrites.editing import constant, fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.editing import (
+    constant,
+    fake,
+    insert,
+    mark_as_step,
+    named_arguments,
+    replace,
+)
+from cmcompiler.frontend.rewrites.sampled import sampled
 
-_ATEN = torch.ops.aten
+_ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
 
 LEAST_BASE = 1e-12
 """Added to bases, of which 0 has no logarithm; no larger one than 1e-4 changes in float32."""
 
 
 def write_out_powers(module: GraphModule) -> None:
-    """Spells powers whose exponents or bases are constants.
+    """Spells powers whose exponents or bases are constants, or whose bases no sample has below 0.
 
     Exponents that are whole stay: their bases may be negative.
     """
@@ -39,6 +47,28 @@ def _power(node: Node, base: Node, exponent: Node) -> Node | None:
         factors = logarithm, exponent
     elif bases is not None and bool((bases > 0).all()):
         factors = exponent, constant(node, f"{node.name}_log", bases.log())
+    elif exponents is None and bases is None and _is_positive(base):
+        return _computed(node, base, exponent)
     else:
         return None
     return insert(node, _ATEN.exp.default, insert(node, _ATEN.mul.Tensor, *factors))
+
+
+def _computed(node: Node, base: Node, exponent: Node) -> Node:
+    """A power of two computed tensors, with int16 in between.
+
+    Logarithms of bases near 0 take most of a range, and an error of them is one of the power's
+    relative size.
+    """
+    expression = f"log(add.Tensor(x, {LEAST_BASE}))"
+    logarithm = insert(node, _OWN.short_function.default, base, expression)
+    product = insert(node, _OWN.short_mul.default, logarithm, exponent)
+    for step in (logarithm, product):
+        mark_as_step(step)
+    return insert(node, _OWN.short_function.default, product, "exp(x)")
+
+
+def _is_positive(base: Node) -> bool:
+    """Whether samples show a base, never below 0."""
+    least = [float(value.min()) for (value,) in sampled(base)]
+    return bool(least) and min(least) >= 0

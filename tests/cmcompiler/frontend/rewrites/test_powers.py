@@ -7,9 +7,11 @@ from collections.abc import Callable
 import pytest
 import torch
 from harness.rewriting import Function, rewritten, targets
-from torch import Tensor
+from torch import Tensor, nn
 
+from cmcompiler import api
 from cmcompiler.frontend.rewrites.powers import write_out_powers
+from cmcompiler.ir.arithmetic import Arithmetic, arithmetics
 
 X = torch.linspace(0, 3, 12).reshape(3, 4)
 EXPONENTS = torch.tensor([0.5, 1.5, 2.25, 2.5])
@@ -40,3 +42,21 @@ KEPT: dict[str, Callable[[Tensor], Tensor]] = {
 def test_kept(name: str) -> None:
     made = targets(rewritten(Function(KEPT[name]), X, by=write_out_powers))
     assert "aten.pow.Tensor_Tensor" in made
+
+
+class Power(nn.Module):
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return x**y
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("least", "is_float"), [(0.0, False), (-1.0, True)])
+def test_powers_of_two_inputs_are_integers_where_bases_are_positive(
+    least: float, is_float: bool
+) -> None:
+    random = torch.Generator().manual_seed(0)
+    bases, exponents = torch.rand(2, 4, 1, 64, generator=random) * 2
+    samples = list(zip((bases + least).round(decimals=1), exponents.round(), strict=True))
+    compiled = api.compile(Power(), samples[0], samples)
+    assert (Arithmetic.FLOAT in arithmetics(compiled.graph)) is is_float
+    assert is_float or compiled.fidelity.faithful
