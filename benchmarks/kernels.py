@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from harness.calls import In, Out, calling
 from harness.examples import Example, single
 from harness.images import kernel_harness
-from harness.runtime import Runtime
+from harness.runtime import Machine, Runtime
 
 from cmcompiler.emit.harness_batch import Case
 from cmcompiler.ir.op import Op
@@ -237,15 +237,15 @@ def layers() -> Iterator[Layer]:
 def instructions(board: str, isa: str, measured: list[Layer], folder: Path) -> list[int]:
     """Instructions of each layer's kernels."""
     harness = kernel_harness(board, isa, folder)
-    runtime = Runtime(harness, Isa.named(isa), folder)
-    runtime.check(*(layer.example for layer in measured))
+    machine = Machine(board, harness, Isa.named(isa), folder)
+    Runtime(machine).check(*(layer.example for layer in measured))
     # A stream's ticks hold those of its stages.
-    plans = [make_plan(layer.example.graph, runtime.isa, WHOLE) for layer in measured]
+    plans = [make_plan(layer.example.graph, machine.isa, WHOLE) for layer in measured]
     cases = [
         Case.of(plan, layer.example.inputs) for plan, layer in zip(plans, measured, strict=True)
     ]
     return [
-        harness.launcher.instructions(sum(result.ticks)) or 0 for result in runtime.execute(cases)
+        harness.launcher.instructions(sum(result.ticks)) or 0 for result in machine.execute(cases)
     ]
 
 

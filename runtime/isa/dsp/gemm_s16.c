@@ -53,24 +53,22 @@ struct rescale {
     "ldr r8, [lr]\n"
 
 #define FOUR_DEPTHS \
+    "ldr.w r6, [r12, #8]\n" \
+    "ldr.w r7, [r12, #12]\n" \
     ADD("r0", "r8", "r4") \
     "ldr.w r9, [lr, #4]\n" \
     "sxtb16 r4, r4, ror #8\n" \
-    "ldr.w r6, [r12, #8]\n" \
     ADD("r2", "r8", "r5") \
     "sxtb16 r5, r5, ror #8\n" \
-    ADD("r1", "r8", "r4") \
-    "ldr.w r7, [r12, #12]\n" \
-    ADD("r3", "r8", "r5") \
-    "ldr r4, [r12, #16]!\n" \
+    ADD("r1", "r8", "r4") ADD("r3", "r8", "r5") \
+    "ldr r8, [lr, #8]!\n" \
     ADD("r0", "r9", "r6") \
+    "ldr r4, [r12, #16]!\n" \
     "sxtb16 r6, r6, ror #8\n" \
     ADD("r2", "r9", "r7") \
     "sxtb16 r7, r7, ror #8\n" \
-    "ldr r8, [lr, #8]!\n" \
-    ADD("r1", "r9", "r6") \
-    "ldr.w r5, [r12, #4]\n" \
-    ADD("r3", "r9", "r7")
+    ADD("r1", "r9", "r6") ADD("r3", "r9", "r7") \
+    "ldr.w r5, [r12, #4]\n"
 #else
 #define PRELOAD ""
 #define PRELOAD_ROW ""
@@ -178,6 +176,8 @@ STRIP_FUNCTION(cm_dsp_multiply_short, PACK, START, TWO_DEPTHS, OUTPUT, "");
 strip_function cm_dsp_multiply_short_row;
 __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short_row)
     ENTER_STRIP
+    "mov r10, r4\n"
+    "mov r11, r2\n"
     "1:\n"
     "ldr lr, [sp]\n"
     "ldr r5, [sp, #16]\n"
@@ -199,23 +199,20 @@ __asm(CM_ASM_FUNCTION(cm_dsp_multiply_short_row)
     ".p2align 2\n"
     "2:\n"
     FOUR_TIMES(FOUR_DEPTHS FOUR_DEPTHS)
-    "ldr r11, [sp, #4]\n"
     "cmp lr, r11\n"
     "blo.w 2b\n"
     "ldm r12!, {r4-r9}\n"
     PART("r0", "r1") PART("r2", "r3")
-    "ldr r11, [sp, #12]\n"
-    "ldr r10, [sp, #20]\n"
     SCALE("r0", "b", "r4") SCALE("r1", "t", "r4") SCALE("r2", "b", "r5") SCALE("r3", "t", "r5")
     SHIFT("r0", "r6") SHIFT("r1", "r7") SHIFT("r2", "r8") SHIFT("r3", "r9")
     SATURATE("r0") SATURATE("r1") SATURATE("r2") SATURATE("r3")
     JOIN("r0", "r1") JOIN("r2", "r3")
     "itt hi\n"
     RECTIFY("r0") RECTIFY("r2")
-    "str r0, [r11], #4\n"
-    "str r2, [r11], #4\n"
-    "str r11, [sp, #12]\n"
-    "cmp r12, r10\n"
+    "ldr r4, [sp, #20]\n"
+    "str r0, [r10], #4\n"
+    "str r2, [r10], #4\n"
+    "cmp r12, r4\n"
     "bne.w 1b\n"
     "add sp, #28\n"
     "pop {r4-r11, pc}\n"
@@ -229,16 +226,28 @@ static uint32_t load_pair(const int16_t *from)
     return pair;
 }
 
-/* Words of a row, after -128 times its sum. */
+/* Words of a row, after -128 times its sum. Loads that follow each other overlap on a Cortex-M4. */
 static void pack_row(uint32_t *out, const int16_t *row, int32_t words)
 {
     const int16x2_t ones = 0x10001;
     int32_t sum = 0;
     uint32_t *const terms = out++;
-    for (const int16_t *end = row + 2 * words; row < end; row += 2) {
+    for (; (words & 3) != 0; --words, row += 2) {
         uint32_t word = load_pair(row);
         sum = __smlad((int16x2_t)word, ones, sum);
         *out++ = word;
+    }
+    for (; words > 0; words -= 4, row += 8, out += 4) {
+        const uint32_t a = load_pair(row), b = load_pair(row + 2), c = load_pair(row + 4),
+                       d = load_pair(row + 6);
+        out[0] = a;
+        out[1] = b;
+        out[2] = c;
+        out[3] = d;
+        sum = __smlad((int16x2_t)a, ones, sum);
+        sum = __smlad((int16x2_t)b, ones, sum);
+        sum = __smlad((int16x2_t)c, ones, sum);
+        sum = __smlad((int16x2_t)d, ones, sum);
     }
     *terms = 0U - 128U * (uint32_t)sum;
 }
