@@ -38,6 +38,41 @@
     "vmladav.s8 r6, q3, q5\n" \
     "add r5, r12\n"
 
+/* Rows of 16 bytes, for rounding away from zero. */
+#define DENSE_TILE_16_RIGHT \
+    "vmov q1[3], q1[1], r2, r6\n" \
+    "vldrb.8 q2, [r3], #16\n" \
+    "vmov q0[3], q0[1], r0, r4\n" \
+    "ldrd r4, r6, [r1]\n" \
+    "vmladav.s8 r0, q2, q4\n" \
+    "vldrb.8 q3, [r3], #16\n" \
+    "vadd.i32 q0, q0, r4\n" \
+    "vqrdmulh.s32 q0, q0, r7\n" \
+    LOAD_ONE \
+    AWAY_FROM_ZERO("q0") \
+    "vadd.i32 q1, q1, r6\n" \
+    "vqrdmulh.s32 q1, q1, r9\n" \
+    "vrshl.s32 q0, r11\n" \
+    AWAY_FROM_ZERO("q1") \
+    "vrshl.s32 q1, r8\n" \
+    "vmladav.s8 r6, q3, q5\n" \
+    "vqmovnb.s32 q7, q0\n" \
+    "vmladav.s8 r4, q3, q4\n" \
+    "vqmovnt.s32 q7, q1\n" \
+    "vmladav.s8 r2, q2, q5\n" \
+    "vldrb.8 q2, [r3], #16\n" \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vldrb.8 q3, [r3], #16\n" \
+    "vmov q1[2], q1[0], r2, r6\n" \
+    "vqadd.s16 q7, q7, r10\n" \
+    "vmladav.s8 r4, q3, q4\n" \
+    "vqmovnb.s16 q7, q7\n" \
+    "vmladav.s8 r2, q2, q5\n" \
+    "vmladav.s8 r0, q2, q4\n" \
+    "vstrb.16 q7, [r5, q6]\n" \
+    "vmladav.s8 r6, q3, q5\n" \
+    "add r5, r12\n"
+
 #define DENSE_TILE_32 \
     "vldrb.8 q2, [r3], #16\n" \
     "vmov q0[3], q0[1], r0, r4\n" \
@@ -139,6 +174,7 @@
 
 DENSE_LOOP(cm_mve_multiply_8_dense, DENSE_TILE_16("8"), "56", LOAD_DENSE_16, OFFSETS_IN_Q6);
 DENSE_LOOP(cm_mve_multiply_16_dense, DENSE_TILE_16("16"), "56", LOAD_DENSE_16, OFFSETS_IN_Q6);
+DENSE_LOOP(cm_mve_multiply_16_dense_right, DENSE_TILE_16_RIGHT, "56", LOAD_DENSE_16, OFFSETS_IN_Q6);
 DENSE_LOOP(cm_mve_multiply_32_dense, DENSE_TILE_32, "88", LOAD_DENSE_32, "");
 /* clang-format on */
 

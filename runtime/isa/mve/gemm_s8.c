@@ -131,7 +131,8 @@ void cm_isa_gemm_s8(const struct cm_gemm *gemm)
         return;
     }
     shallow_loop *const loop = chunks == 1 ? cm_mve_multiply_16_right : cm_mve_multiply_32_right;
-    multiply_shallow(gemm, loop, loop);
+    const bool is_dense = chunks == 1 && gemm->lhs_stride == CHUNK;
+    multiply_shallow(gemm, is_dense ? cm_mve_multiply_16_dense_right : loop, loop);
 }
 
 void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
