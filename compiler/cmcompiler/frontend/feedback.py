@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, islice
+from operator import getitem
 from typing import Any
 
 import torch
@@ -18,6 +20,7 @@ from torch.utils._pytree import tree_leaves
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 
 from cmcompiler.frontend.float_parts import UnroundedPart, has_float_form
+from cmcompiler.frontend.operators.unrolled import UNROLLED
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS, MOVEMENTS
@@ -58,30 +61,52 @@ def keep_feedback(
     Returns: the names of operators in float.
     """
     loops = _loops(prepared, range(-states, 0))
-    if not loops:
-        return frozenset()
     samples = [list(sample[: len(sample) - states]) for sample in observed]
-    # From the middle: a state that starts with other values may leave the range it was seen in.
-    middle, steps = len(samples) // 2, _steps(prepared)
-    samples = list(islice(cycle(samples), middle, middle + steps))
     initial = list(observed[0][len(observed[0]) - states :])
-    exact = _Sequence(prepared, is_rounding=False).run_on(samples, initial)
-    before = _ratios(exact, _Sequence(prepared, is_rounding=True).run_on(samples, initial))
     names: set[str] = set()
     kept: set[Node] = set()
-    for loop in loops:
-        closeness = min(before[place] for place in loop.states)
-        part = UnroundedPart(prepared)
-        if closeness >= FINE or not part.extend(loop.way, loop.states, kept):
+    for is_through_layers in (False, True):
+        chosen = [loop for loop in loops if loop.is_through_layers == is_through_layers]
+        if not chosen:
             continue
-        after = _ratios(exact, _Sequence(prepared, is_rounding=True).run_on(samples, initial))
-        if min(after[place] for place in loop.states) >= closeness + LEAST_GAIN:
-            names |= part.keep()
-            kept |= part.members | part.exact
-            before = after
-        else:
-            part.undo()
+        inputs = samples if is_through_layers else _repeated(samples, _steps(prepared))
+        run = partial(_run, prepared, inputs, initial, is_whole=is_through_layers)
+        exact = run(is_rounding=False)
+        before = _ratios(exact, run(is_rounding=True))
+        for loop in chosen:
+            coarse = loop.coarse(before)
+            part = UnroundedPart(prepared)
+            if not coarse or not part.extend(loop.way, loop.states, kept):
+                continue
+            after = _ratios(exact, run(is_rounding=True))
+            if loop.is_closer(before, after):
+                names |= part.keep()
+                kept |= part.members | part.exact
+                before = after
+            else:
+                part.undo()
     return frozenset(names)
+
+
+def _run(
+    prepared: GraphModule,
+    samples: Sequence[Sequence[Tensor]],
+    initial: Sequence[Tensor],
+    *,
+    is_rounding: bool,
+    is_whole: bool,
+) -> list[list[Tensor]]:
+    """The states after each run, preceded by the outputs if it is whole."""
+    sequence = _Sequence(prepared, is_rounding=is_rounding)
+    return sequence.run_on(samples, initial, is_whole=is_whole)
+
+
+def _repeated(samples: Sequence[Sequence[Tensor]], steps: int) -> list[Sequence[Tensor]]:
+    """So many samples, from the middle: a state that starts with other values may leave the range
+    it was seen in.
+    """
+    middle = len(samples) // 2
+    return list(islice(cycle(samples), middle, middle + steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +115,29 @@ class _Loop:
 
     Attributes:
         states: their positions among inputs and outputs, from the end.
-        way: the operators between them and their next values.
+        way: the operators between them and their next values, without recurrent layers.
+        is_through_layers: whether a recurrent layer is between them. Its cells may grow for longer
+            than calibration lasts, so that no more than its inputs can tell.
     """
 
     states: tuple[int, ...]
     way: frozenset[Node]
+    is_through_layers: bool
+
+    def coarse(self, ratios: Sequence[float]) -> list[int]:
+        """The places of states, or of any results, that do not follow the exact ones closely.
+
+        Of states that are one tensor, the largest hide what is lost of others: outputs show it.
+        """
+        places = range(-len(ratios), 0) if self.is_through_layers else self.states
+        return [place for place in places if ratios[place] < FINE]
+
+    def is_closer(self, before: Sequence[float], after: Sequence[float]) -> bool:
+        """Whether a state, or any result, follows more closely by enough."""
+        if self.is_through_layers:
+            return any(after[at] >= before[at] + LEAST_GAIN for at in self.coarse(before))
+        least, now = (min(ratios[at] for at in self.states) for ratios in (before, after))
+        return now >= least + LEAST_GAIN
 
 
 def _loops(prepared: GraphModule, states: Sequence[int]) -> list[_Loop]:
@@ -114,17 +157,22 @@ def _loops(prepared: GraphModule, states: Sequence[int]) -> list[_Loop]:
     for group in {
         tuple(end for end in sorted(leads[place]) if place in leads[end]) for place in states
     }:
-        way = {node for start in group for end in group for node in after[start] & before[end]}
-        operators = frozenset(node for node in way if node.op == "call_function")
-        if any(node.target not in passing for node in operators):
-            loops.append(_Loop(group, operators))
+        between_ends = {
+            node for start in group for end in group for node in after[start] & before[end]
+        }
+        way = {node for node in between_ends if node.op == "call_function"}
+        operators = frozenset(node for node in way if not _is_recurrent(node))
+        # States of a recurrent layer differ in type, so that joining them rounds one of them.
+        moving = passing if operators == way else MOVEMENTS
+        if any(node.target not in moving for node in operators):
+            loops.append(_Loop(group, operators, operators != way))
     return sorted(loops, key=lambda loop: loop.states)
 
 
 def _reached(start: Node, *, forwards: bool) -> set[Node]:
-    """A node and those behind operators with a float form.
+    """A node and those behind operators with a float form or recurrent layers.
 
-    Layers end a way: they mix states with each other.
+    Other layers end a way: they mix states with each other.
     """
     reached, left = {start}, [start]
     while left:
@@ -137,10 +185,16 @@ def _reached(start: Node, *, forwards: bool) -> set[Node]:
 
 
 def _passes(node: Node) -> bool:
-    if node.op == "call_module":
+    if node.op == "call_module" or _is_recurrent(node):
         return True
     is_product = node.target in LAYERS or node.target in _PRODUCTS
     return node.op == "call_function" and not is_product and has_float_form(node)
+
+
+def _is_recurrent(node: Node) -> bool:
+    """Whether a node is a recurrent layer in integers or one of its results."""
+    layer = node.args[0] if node.target is getitem else node
+    return isinstance(layer, Node) and layer.target in UNROLLED
 
 
 def _steps(prepared: GraphModule) -> int:
@@ -163,11 +217,16 @@ class _Sequence(Interpreter):
         self._rounding_steps: dict[Node, Steps | None] = {}
 
     def run_on(
-        self, samples: Sequence[Sequence[Tensor]], states: Sequence[Tensor]
+        self,
+        samples: Sequence[Sequence[Tensor]],
+        states: Sequence[Tensor],
+        *,
+        is_whole: bool = False,
     ) -> list[list[Tensor]]:
-        """The states after each run."""
+        """The states after each run, preceded by the outputs if it is whole."""
         *_, output = self.graph.nodes
-        results = tree_leaves(output.args[0])[-len(states) :]
+        leaves = [leaf for leaf in tree_leaves(output.args[0]) if isinstance(leaf, Node)]
+        results = leaves if is_whole else leaves[-len(states) :]
         needed = _needed(results)
         inputs = [node for node in self.graph.nodes if node.op == "placeholder"]
         order = [node for node in self.graph.nodes if node in needed and node not in inputs]
@@ -178,8 +237,8 @@ class _Sequence(Interpreter):
             for node in order:
                 if node not in self.env:
                     self.env[node] = self._result(node)
-            held = [self.env[node].clone() for node in results]
-            rows.append(held)
+            rows.append([self.env[node].clone() for node in results])
+            held = rows[-1][-len(states) :]
         return rows
 
     def _result(self, node: Node) -> Any:

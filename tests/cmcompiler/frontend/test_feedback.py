@@ -91,6 +91,36 @@ def test_states_that_depend_on_each_other_follow(kind: type[nn.Module]) -> None:
     assert _follows(kind().eval(), samples) == {REASON}
 
 
+class Recurrent(nn.Module):
+    """The states of a recurrent layer change on their way to a buffer."""
+
+    def __init__(self, is_packed: bool) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.cell, self.layer = nn.LSTMCell(4, 8), nn.Linear(8, 3)
+        with torch.no_grad():
+            self.cell.bias_ih[:16] += 6.0
+            self.cell.weight_ih[16:24] *= 6
+        self.states = nn.Buffer(torch.zeros(2, 1, 8))
+        self.is_packed = is_packed
+
+    def forward(self, x: Tensor) -> Any:
+        hidden, cell = self.states.chunk(2) if self.is_packed else self.states
+        hidden, cell = self.cell(x, (hidden.view(1, 8), cell.view(1, 8)))
+        if self.is_packed:
+            self.states.copy_(torch.cat([hidden[None], cell[None]]))
+        else:
+            self.states.copy_(torch.stack([hidden * 0.9, cell * 0.99]))
+        return self.layer(hidden), hidden * 1.0
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_states_of_recurrent_layers_follow(is_packed: bool) -> None:
+    torch.manual_seed(0)
+    samples = [(torch.randn(1, 4) / 2 + 1,) for _ in range(100)]
+    assert _follows(Recurrent(is_packed).eval(), samples) == {REASON}
+
+
 def _follows(module: nn.Module, samples: list[tuple[Tensor]]) -> set[str]:
     """Why operators are in float, if the module's second output is within 35 dB."""
     quantized = quantize(module, samples[0], samples)

@@ -12,10 +12,16 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
 from cmcompiler.frontend.rewrites.editing import constant_value, fake, insert, is_constant
+from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
 from cmcompiler.ops.gru import STATE_BITS
 from cmcompiler.ops.lstm import CELL_BITS
 
 aten = torch.ops.aten
+
+_SPLITS = {
+    *(aten.chunk.default, aten.unbind.int),
+    *(aten.split.Tensor, aten.split_with_sizes.default),
+}
 
 ZEROS = (aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default)
 
@@ -25,8 +31,42 @@ def rewrite_recurrent(module: GraphModule) -> None:
     for node in list(module.graph.nodes):
         make = MAKERS.get(node.target)
         if make is not None:
+            _cut_states(node)
             make(node)
             _remove_unused(node)
+
+
+def _cut_states(layer: Node) -> None:
+    """Makes slices of given states that are parts of one tensor.
+
+    What leads from such a tensor to its next value can then be in float.
+    """
+    given = layer.args[1]
+    left: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+    for state in left:
+        if not isinstance(state, Node):
+            continue
+        if state.target in MOVEMENTS:
+            left.append(state.args[0])
+        elif state.target is operator.getitem:
+            _cut(*state.args)
+
+
+def _cut(parts: Any, place: Any) -> None:
+    """Replaces a part of a tensor by a slice."""
+    if parts.target not in _SPLITS:
+        return
+    is_unbound = parts.target is aten.unbind.int
+    source, *rest = parts.args if is_unbound else (parts.args[0], *parts.args[2:])
+    dim = rest[0] if rest else parts.kwargs.get("dim", 0)
+    if is_unbound:
+        made = insert(parts, aten.select.int, source, dim, place)
+    else:
+        sizes = [part.shape[dim] for part in fake(parts)]
+        start = sum(sizes[:place])
+        made = insert(parts, aten.slice.Tensor, source, dim, start, start + sizes[place])
+    part = next(user for user in parts.users if user.args[1] == place)
+    part.replace_all_uses_with(made)
 
 
 @dataclass(frozen=True, slots=True)
