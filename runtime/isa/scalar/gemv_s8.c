@@ -100,7 +100,7 @@ void cm_isa_gemv_s8(const struct cm_gemm *gemm)
         const struct block *block = (const struct block *)(const void *)packed;
         const uint8_t *weights = packed + sizeof *block;
         struct sums sums = multiply(shifted, weights, depth);
-        if (left < COLUMNS)
+        if (__builtin_expect(left < COLUMNS, 0))
             row.size = left * (int32_t)sizeof *sums.column;
         output_rows(gemm, block, sums.column, &row, out);
         packed = weights + COLUMNS * depth;

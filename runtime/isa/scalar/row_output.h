@@ -42,7 +42,7 @@ static inline void output_rows(const struct cm_gemm *gemm, const struct block *b
                                const struct row_output *row, int8_t *out)
 {
 #if defined(__thumb__) && !defined(__ARM_FEATURE_DSP) && !defined(CM_PORTABLE)
-    if (gemm->output.rounding == CM_ROUND_GENERAL)
+    if (__builtin_expect(gemm->output.rounding == CM_ROUND_GENERAL, 0))
         cm_scalar_output_any(gemm, block, sums, row, out);
     else
         cm_scalar_output_rows(sums, block, out, row);

@@ -64,24 +64,40 @@ static inline uint32_t shift_row(uint8_t *out, const int8_t *row, int32_t depth)
     "ldrb.w %[next_x], [%[row], #" next "]\n" \
     FOUR_COLUMNS("%[x]", "%[w]") FOUR_COLUMNS("%[next_x]", "%[next_w]")
 
+#define EIGHT_DEPTHS \
+    TWO_DEPTHS("0", "1", "0", "4") \
+    TWO_DEPTHS("2", "3", "8", "12") \
+    TWO_DEPTHS("4", "5", "16", "20") \
+    TWO_DEPTHS("6", "7", "24", "28")
+#define EIGHT_MORE \
+    TWO_DEPTHS("8", "9", "32", "36") \
+    TWO_DEPTHS("10", "11", "40", "44") \
+    TWO_DEPTHS("12", "13", "48", "52") \
+    TWO_DEPTHS("14", "15", "56", "60")
+
+/* If the number of eights is odd, the first turn begins within. */
 static inline struct sums multiply(const uint8_t *row, const uint8_t *weights, int32_t depth)
 {
     uint32_t both0 = 0, both1 = 0, upper0 = 0, upper1 = 0;
     const uint8_t *end = row + depth;
-    uint32_t x, next_x, w, next_w, odd;
+    uint32_t x, next_x, w, next_w, odd = (uint32_t)depth & DEPTHS;
     if (depth > 0)
         __asm(".syntax unified\n"
+              "cmp %[odd], #0\n"
+              "beq 1f\n"
+              "subs %[row], #8\n"
+              "subs %[weights], #32\n"
+              "b 2f\n"
               "1:\n"
-              TWO_DEPTHS("0", "1", "0", "4")
-              TWO_DEPTHS("2", "3", "8", "12")
-              TWO_DEPTHS("4", "5", "16", "20")
-              TWO_DEPTHS("6", "7", "24", "28")
-              "adds %[row], #8\n"
-              "adds %[weights], #32\n"
+              EIGHT_DEPTHS
+              "2:\n"
+              EIGHT_MORE
+              "adds %[row], #16\n"
+              "adds %[weights], #64\n"
               "cmp %[row], %[end]\n"
               "bne 1b\n"
               : [both0] "+r"(both0), [both1] "+r"(both1), [upper0] "+r"(upper0), [upper1] "+r"(upper1),
-                [x] "=&r"(x), [next_x] "=&r"(next_x), [w] "=&r"(w), [next_w] "=&r"(next_w), [odd] "=&r"(odd),
+                [x] "=&r"(x), [next_x] "=&r"(next_x), [w] "=&r"(w), [next_w] "=&r"(next_w), [odd] "+&r"(odd),
                 [row] "+r"(row), [weights] "+r"(weights)
               : [end] "r"(end), [mask] "r"(0x00ff00ff)
               : "cc", "memory");
