@@ -27,7 +27,7 @@ from cmcompiler.plan.whole import whole_calls
 FEW = 3
 """Sets of streams that are laid out where many budgets are compared."""
 
-TIGHTER = (0.0, 1 / 32, 1 / 12)
+TIGHTER = (0.0, 1 / 32, 1 / 24, 1 / 16, 1 / 12)
 """Parts of a limit that sets of runs leave free for gaps of the layout: the next one where the set
 with the fewest instructions does not fit."""
 

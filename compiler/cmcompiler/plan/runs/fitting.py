@@ -23,6 +23,12 @@ TRADES = 2
 TRIED = 200
 """Pairs of runs that are tried for that, at most."""
 
+SAVED = 4
+"""One part in so many of a limit that a set may save, at most, by doing without some runs."""
+
+SMALL = 3
+"""Sets with the least memory that are tried without some runs."""
+
 NEAREST = 8
 """Sets with the fewest instructions of which cheaper tiles are looked for."""
 
@@ -92,8 +98,9 @@ class Fitting:
     @cached_property
     def smallest_set(self) -> Choices:
         """The set with the least memory; empty if there are no runs."""
-        every = [self._lowered(sets[-1]) for sets in self.selection.sets.values() if sets]
-        return min(every, key=self._size, default=())
+        every = dict.fromkeys(sets[-1] for sets in self.selection.sets.values() if sets)
+        small = sorted(every, key=lambda chosen: (self._size(chosen), len(chosen)))[:SMALL]
+        return min(map(self._lowered, small), key=self._size, default=())
 
     def _without_idle(self, chosen: Choices, limit: int) -> Choices:
         """Without the runs that others make room enough for, those that cost most first."""
@@ -111,18 +118,23 @@ class Fitting:
             order: -1 to begin with the runs that cost most, 1 with those that cost least.
         """
         for choice in sorted(chosen, key=lambda choice: order * choice.cost):
-            others = self.selection.cheaper(choice)
+            chosen = self._with_other(chosen, choice, limit)
+        return chosen
+
+    def _with_other(self, chosen: Choices, choice: StageChoice, limit: int) -> Choices:
+        """With the tiles instead of one run that take the fewest instructions of those that fit."""
+        best, cost = chosen, choice.cost
+        for others in self.selection.cheaper(choice):
             # As if all after one that fits did.
-            low, high, fitting = -1, len(others), chosen
+            low, high = -1, len([other for other in others if other.cost < cost])
             while high - low > 1:
                 middle = (low + high) // 2
                 changed = tuple(others[middle] if each is choice else each for each in chosen)
                 if self.selection.is_possible(others[middle]) and self._fits(changed, limit):
-                    high, fitting = middle, changed
+                    high, best, cost = middle, changed, others[middle].cost
                 else:
                     low = middle
-            chosen = fitting
-        return chosen
+        return best
 
     def _traded(self, chosen: Choices, limit: int) -> Choices:
         """With cheaper tiles of the costliest run, for which another one beside it makes room: the
@@ -142,6 +154,8 @@ class Fitting:
         if not sets:
             return None
         if not self._fits(sets[-1], limit):
+            if self._size(sets[-1]) > limit + limit // SAVED:
+                return None
             lowered = self._lowered(sets[-1])
             return lowered if self._fits(lowered, limit) else None
         return sets[self._first(sets, limit)]

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import inf
 
 from cmcompiler.ir.graph import Graph, Node
@@ -127,17 +128,27 @@ class RunSelection:
         """Whether its kernels take such tiles."""
         return choice.run is None or is_possible(choice.run[1], self._isa)
 
-    def cheaper(self, choice: StageChoice) -> list[StageChoice]:
-        """Other tiles of the same nodes, or of some of them, that take fewer instructions, the
-        fewest first.
+    def cheaper(self, choice: StageChoice) -> list[list[StageChoice]]:
+        """Other tiles of the same nodes, and of some of them, that take fewer instructions: of
+        each nodes from those with the fewest to those with the least memory.
         """
-        options = (
-            option
-            for (start, end), same in self._by_nodes.items()
-            for option in same
-            if choice.start <= start and end <= choice.end and option.cost < choice.cost
+        every = (
+            [option for option in same if option.cost < choice.cost]
+            for (start, end), same in self._by_need.items()
+            if choice.start <= start and end <= choice.end
         )
-        return sorted(options, key=lambda option: option.cost)
+        return sorted((same for same in every if same), key=lambda same: same[0].cost)
+
+    @cached_property
+    def _by_need(self) -> dict[tuple[int, int], list[StageChoice]]:
+        """The runs of the same nodes of which none needs more bytes for more instructions."""
+        every: dict[tuple[int, int], list[StageChoice]] = {}
+        for nodes, same in self._by_nodes.items():
+            least = accumulate((option.read + option.tiles for option in same), min, initial=inf)
+            every[nodes] = [
+                o for o, most in zip(same, least, strict=False) if o.read + o.tiles < most
+            ]
+        return every
 
     def pairs(
         self, chosen: tuple[StageChoice, ...], run: StageChoice, spare: int
@@ -150,7 +161,7 @@ class RunSelection:
         """
         nodes = range(max(run.start - NEAR, 0), min(run.end + NEAR, len(self._graph.nodes)))
         near = [o for same in self._by_nodes.values() for o in same if o.is_within(nodes)]
-        same = [run, *(other for other in self.cheaper(run) if other.is_alike(run))]
+        same = [run, *(o for o in self._by_nodes[run.start, run.end] if o.cost < run.cost)]
         allowed = self._need(chosen, nodes) + spare
         pairs: list[tuple[float, tuple[StageChoice, ...]]] = []
         for extra in near:

@@ -77,6 +77,17 @@ def test_pairs_take_fewer_instructions_than_the_runs_that_they_replace() -> None
         assert not any(a.overlaps(b) for a, b in combinations(changed, 2))
 
 
+def test_other_tiles_of_the_same_nodes_take_less_memory_for_more_instructions() -> None:
+    selection = chosen_from(bottlenecks())
+    chosen = next(sets[-1] for sets in selection.sets.values() if sets)
+    every = selection.cheaper(max(chosen, key=lambda option: option.cost))
+    assert len(every) > 1
+    for same in every:
+        assert all(option.is_alike(same[0]) for option in same)
+        assert all(a.cost <= b.cost for a, b in pairwise(same))
+        assert all(a.read + a.tiles > b.read + b.tiles for a, b in pairwise(same))
+
+
 def fitting_of(graph: Graph, cost: int) -> Fitting:
     """With sizes that only the first operators decide.
 
