@@ -46,50 +46,32 @@ static void reduce(const struct cm_windows *windows, window_function *function, 
             *out++ = (int16_t)cm_clamp(function(windows, input + channel), minimum, maximum);
 }
 
-static void pool(const struct cm_context *context, const struct cm_call *call, const struct cm_pool *pool,
-                 window_function *function, int32_t minimum, int32_t maximum)
+static void means(const struct cm_windows *windows, const void *arguments)
 {
-    struct cm_windows windows;
-    for (int32_t n = 0; n < pool->output->batch; ++n)
-        for (int32_t y = call->y0, rows; y < call->y1; y += rows) {
-            rows = cm_pool_column(context, pool, n, y, call->y1, &windows);
-            if (rows > 0) {
-                reduce(&windows, function, minimum, maximum);
-                continue;
-            }
-            rows = 1;
-            for (int32_t x = 0; x < pool->output->width; x += windows.pixels) {
-                cm_pool_windows(context, pool, n, y, x, &windows);
-                reduce(&windows, function, minimum, maximum);
-            }
-        }
+    const struct cm_avg_pool2d_s16 *op = arguments;
+    reduce(windows, mean, op->minimum, op->maximum);
 }
 
-#define POOL_OF(op)                                                                                          \
-    {                                                                                                        \
-        .input = &(op)->input,                                                                               \
-        .output = &(op)->output,                                                                             \
-        .row_table = cm_write(context, (op)->row_table),                                                     \
-        .kernel_height = (op)->kernel_height,                                                                \
-        .kernel_width = (op)->kernel_width,                                                                  \
-        .stride_height = (op)->stride_height,                                                                \
-        .stride_width = (op)->stride_width,                                                                  \
-        .pad_top = (op)->pad_top,                                                                            \
-        .pad_left = (op)->pad_left,                                                                          \
-        .dilation_height = (op)->dilation_height,                                                            \
-        .dilation_width = (op)->dilation_width,                                                              \
-    }
+static void maxima(const struct cm_windows *windows, const void *arguments)
+{
+    const struct cm_max_pool2d_s16 *op = arguments;
+    reduce(windows, largest, op->minimum, op->maximum);
+}
+
+static void pool(const struct cm_context *context, const struct cm_call *call, const struct cm_pool *pool,
+                 void (*function)(const struct cm_windows *windows, const void *arguments))
+{
+    cm_pool_images(context, call, pool, function);
+}
 
 void cm_avg_pool2d_s16(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_avg_pool2d_s16 *op = call->arguments;
-    const struct cm_pool windows = POOL_OF(op);
-    pool(context, call, &windows, mean, op->minimum, op->maximum);
+    pool(context, call, &op->pool, means);
 }
 
 void cm_max_pool2d_s16(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_max_pool2d_s16 *op = call->arguments;
-    const struct cm_pool windows = POOL_OF(op);
-    pool(context, call, &windows, largest, op->minimum, op->maximum);
+    pool(context, call, &op->pool, maxima);
 }

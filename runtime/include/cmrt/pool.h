@@ -2,6 +2,7 @@
 #ifndef CMRT_POOL_H
 #define CMRT_POOL_H
 
+#include "cmrt/args/pool.h"
 #include "cmrt/microkernel.h"
 #include "cmrt/rows.h"
 
@@ -36,13 +37,6 @@ CM_MICROKERNEL void cm_isa_avg_window_s8(const struct cm_windows *windows);
 
 CM_MICROKERNEL void cm_isa_max_window_s8(const struct cm_windows *windows, int32_t minimum, int32_t maximum);
 
-struct cm_pool {
-    const struct cm_rows *input, *output;
-    int32_t *row_table; /* of kernel_height */
-    int32_t kernel_height, kernel_width, stride_height, stride_width;
-    int32_t pad_top, pad_left, dilation_height, dilation_width;
-};
-
 /* Taps [first, end) of a window that starts at `start`: those in [0, length). */
 struct cm_taps {
     int32_t first, end;
@@ -62,16 +56,16 @@ static inline struct cm_taps cm_taps_inside(int32_t start, int32_t dilation, int
 static inline void cm_pool_windows(const struct cm_context *context, const struct cm_pool *pool, int32_t n,
                                    int32_t y, int32_t x, struct cm_windows *windows)
 {
-    const struct cm_rows *input = pool->input, *output = pool->output;
+    const struct cm_rows *input = &pool->input, *output = &pool->output;
     int32_t channels = input->channels;
     if (x == 0) {
         int32_t top = y * pool->stride_height - pool->pad_top;
         struct cm_taps rows = cm_taps_inside(top, pool->dilation_height, pool->kernel_height, input->height);
-        windows->rows = pool->row_table;
+        int32_t *offsets = cm_write(context, pool->row_table);
+        windows->rows = offsets;
         windows->row_count = rows.end - rows.first;
         for (int32_t i = rows.first; i < rows.end; ++i)
-            pool->row_table[i - rows.first] =
-                (int32_t)cm_row_offset(input, n, top + i * pool->dilation_height);
+            offsets[i - rows.first] = (int32_t)cm_row_offset(input, n, top + i * pool->dilation_height);
         windows->column_stride = pool->dilation_width * channels;
         windows->pixel_stride = pool->stride_width * channels;
         windows->channels = channels;
@@ -95,7 +89,7 @@ static inline void cm_pool_windows(const struct cm_context *context, const struc
 static inline int32_t cm_pool_column(const struct cm_context *context, const struct cm_pool *pool, int32_t n,
                                      int32_t y, int32_t end, struct cm_windows *windows)
 {
-    const struct cm_rows *input = pool->input, *output = pool->output;
+    const struct cm_rows *input = &pool->input, *output = &pool->output;
     int32_t top = y * pool->stride_height - pool->pad_top;
     if (output->width != 1 || input->width != 1 || pool->kernel_width != 1 || pool->pad_left != 0)
         return 0;
@@ -104,10 +98,11 @@ static inline int32_t cm_pool_column(const struct cm_context *context, const str
     int32_t count = cm_windows_in_one_piece(input, top, reach, pool->stride_height, most);
     if (count == 0)
         return 0;
-    pool->row_table[0] = 0;
+    int32_t *offsets = cm_write(context, pool->row_table);
+    offsets[0] = 0;
     *windows = (struct cm_windows){
         .input = cm_read_row(context, input, n, top),
-        .rows = pool->row_table,
+        .rows = offsets,
         .row_count = 1,
         .column_count = pool->kernel_height,
         .column_stride = pool->dilation_height * input->row_stride,
@@ -117,6 +112,27 @@ static inline int32_t cm_pool_column(const struct cm_context *context, const str
         .out = cm_write_row(context, output, n, y),
     };
     return windows->pixels;
+}
+
+/* Windows of all images in rows [y0, y1) of a call; `reduce` takes those side by side. */
+static inline __attribute__((always_inline)) void
+cm_pool_images(const struct cm_context *context, const struct cm_call *call, const struct cm_pool *pool,
+               void (*reduce)(const struct cm_windows *windows, const void *op))
+{
+    struct cm_windows windows;
+    for (int32_t n = 0; n < pool->output.batch; ++n)
+        for (int32_t y = call->y0, rows; y < call->y1; y += rows) {
+            rows = cm_pool_column(context, pool, n, y, call->y1, &windows);
+            if (rows > 0) {
+                reduce(&windows, call->arguments);
+                continue;
+            }
+            rows = 1;
+            for (int32_t x = 0; x < pool->output.width; x += windows.pixels) {
+                cm_pool_windows(context, pool, n, y, x, &windows);
+                reduce(&windows, call->arguments);
+            }
+        }
 }
 
 #endif

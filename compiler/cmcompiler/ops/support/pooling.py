@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.channels import ChannelRule, Numbers
-from cmcompiler.ir.layout import INLINE, Place
+from cmcompiler.ir.layout import INLINE, Place, Struct
 from cmcompiler.ir.op import KernelCall, Op, RowCall, Scratch, Tensors
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
@@ -27,23 +27,33 @@ LARGEST = (1 << 15) - 1
 
 
 @dataclass(frozen=True)
-class PoolArguments(Arguments):
-    """The fields that the kernels of all pools begin with."""
+class PoolFields(Struct):
+    """Images, the windows over them, and a table of the rows of a window."""
+
+    c_name = "cm_pool"
 
     input: ImageRows
     output: ImageRows
-    row_table: Place
+    row_table: Annotated[Place, "of kernel_height"]
     window: Annotated[WindowFields, INLINE]
+
+
+@dataclass(frozen=True)
+class PoolArguments(Arguments):
+    """The fields that the kernels of all pools begin with."""
+
+    pool: PoolFields
 
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
         """Vectors lie along the channels."""
-        pixels, channels = self.output.pixels, filled(self.output.channels, lanes)
+        output, window = self.pool.output, self.pool.window
+        pixels, channels = output.pixels, filled(output.channels, lanes)
         return Work(
-            filled=pixels * channels * self.window.area,
+            filled=pixels * channels * window.area,
             outputs=outputs,
             calls=calls,
             pixels=pixels,
-            clipped=self.window.clipped(self.output),
+            clipped=window.clipped(output),
         )
 
 
@@ -135,13 +145,13 @@ class Pool2d(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         form = self.short_form if self.is_int16 else self.form
-        arguments = form(
+        pool = PoolFields(
             ImageRows.of(inputs[0]),
             ImageRows.of(outputs[0]),
             Scratch(4 * self.window.kernel[0]),
             WindowFields.of(self.window),
-            *self.parameters,
         )
+        arguments = form(pool, *self.parameters)
         rows = (0, self.output_shape[1])
         if self.is_int16:
             return [KernelCall.of(self.short_kernel, arguments, rows)]

@@ -2,22 +2,13 @@
 #ifndef CMRT_ARGS_MAX_POOL2D_S16_H
 #define CMRT_ARGS_MAX_POOL2D_S16_H
 
-#include "cmrt/args/rows.h"
-#include "cmrt/program.h"
+#include "cmrt/args/pool.h"
+
+#include <stdint.h>
 
 /* Maxima over windows of int16; channels are bytes. */
 struct cm_max_pool2d_s16 {
-    struct cm_rows input;
-    struct cm_rows output;
-    cm_ref row_table;
-    int16_t kernel_height;
-    int16_t kernel_width;
-    int16_t stride_height;
-    int16_t stride_width;
-    int16_t pad_top;
-    int16_t pad_left;
-    int16_t dilation_height;
-    int16_t dilation_width;
+    struct cm_pool pool;
     int32_t minimum;
     int32_t maximum;
 };
