@@ -43,7 +43,7 @@ _PADDING = "stored_padding"
 """Key of the metadata of an int16 pad: the integer that its margins have."""
 
 _BOUNDS = "stored_bounds"
-"""Key of the metadata of an int16 clamp: the integers that it keeps tensors between."""
+"""Key of the metadata of a clamp: the integers that it keeps tensors between."""
 
 
 class StoreFills(ExportPass):  # type: ignore[misc]
@@ -52,7 +52,7 @@ class StoreFills(ExportPass):  # type: ignore[misc]
     def call(self, graph_module: GraphModule) -> PassResult:
         changed = False
         for node in graph_module.graph.nodes:
-            _note_short_numbers(node)
+            _note_numbers(node)
             output = _output(node) if node.target in _FILLS else None
             if output is None:
                 continue
@@ -71,7 +71,8 @@ class StoreBounds(ExportPass):  # type: ignore[misc]
     """Makes activations that the backend's pass has left alone clamps between integers.
 
     That pass does not see that an operand is int8 if the operator before it only moves elements.
-    What int16 tensors are padded with or clamped to gets its upper bits again.
+    What int16 tensors are padded with or clamped to gets its upper bits again. Nor does it see an
+    operand that is the larger or smaller of two, of which one is a root by table.
     """
 
     def call(self, graph_module: GraphModule) -> PassResult:
@@ -82,8 +83,9 @@ class StoreBounds(ExportPass):  # type: ignore[misc]
                 changed = True
             output = _output(node) if node.target in _RECTIFIERS else None
             bounds = None if output is None else quantized_bounds(node, output)
-            bounds = node.meta.get(_BOUNDS) or bounds
-            if bounds is not None:
+            if node.target in {*_RECTIFIERS, _ATEN.clamp.default}:
+                bounds = node.meta.get(_BOUNDS) or bounds
+            if bounds is not None and not _has_bounds(node, *bounds):
                 node.target, node.args = _ATEN.clamp.default, (node.args[0], *bounds)
                 changed = True
         if changed:
@@ -114,17 +116,31 @@ class CheckNumbers(ExportPass):  # type: ignore[misc]
         return PassResult(graph_module, False)
 
 
-def _note_short_numbers(node: Node) -> None:
-    """Keeps the integers that an int16 tensor is padded with or clamped to, which the backend's
-    passes cut to 8 bits.
+def _has_bounds(node: Node, least: int, largest: int) -> bool:
+    """Whether a clamp has these bounds in integers already, of which it may leave out the ends."""
+    output = _output(node)
+    if node.target is not _ATEN.clamp.default or output is None:
+        return False
+    given = [*node.args[1:], None, None][:2]
+    ends = zip(given, (output.qmin, output.qmax), strict=True)
+    return [end if number is None else number for number, end in ends] == [least, largest]
+
+
+def _note_numbers(node: Node) -> None:
+    """Keeps the integers that a tensor is clamped to, and those that an int16 tensor is padded with
+    or clamped to, which the backend's passes cut to 8 bits.
     """
     output = _output(node)
-    if output is None or output.dtype != torch.int16:
+    if output is None:
+        return
+    if node.target is _ATEN.clamp.default and isinstance(output.scale, float):
+        node.meta[_BOUNDS] = quantized_bounds(node, output)
+    if output.dtype != torch.int16:
         return
     number = node.args[2] if len(node.args) > 2 else None
     if node.target is _ATEN.constant_pad_nd.default and isinstance(number, int | float):
         node.meta[_PADDING] = stored_number(float(number), output)
-    if node.target in {*_RECTIFIERS, _ATEN.clamp.default}:
+    if node.target in _RECTIFIERS:
         node.meta[_BOUNDS] = quantized_bounds(node, output)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import torch
 from torch._ops import OpOverload
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
+
+from cmcompiler.frontend.rewrites.editing import insert, replace
 
 _ATEN: Any = torch.ops.aten
 _NAMES = {
@@ -34,10 +36,24 @@ _OVERLOADS = {
 """Overloads that have another name, too."""
 
 
+_PLACES = {_ATEN.max.dim: _ATEN.argmax.default, _ATEN.min.dim: _ATEN.argmin.default}
+
+
 def spell_aliases(module: GraphModule) -> None:
-    for node in module.graph.nodes:
+    for node in list(module.graph.nodes):
         if isinstance(node.target, OpOverload) and node.target.namespace == "aten":
             node.target = _canonical(node.target)
+        if node.target in _PLACES:
+            _spell_places(node)
+
+
+def _spell_places(node: Node) -> None:
+    """Has what reads nothing but the places of extremes, as `x.max(1)[1]`, read an argmax."""
+    results = [user for user in node.users if user.users]
+    if any(user.args[1] != 1 for user in results):
+        return
+    for user in results:
+        replace(user, insert(user, _PLACES[node.target], *node.args, **node.kwargs))
 
 
 def _canonical(operator: OpOverload) -> OpOverload:

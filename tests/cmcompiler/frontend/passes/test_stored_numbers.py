@@ -56,6 +56,7 @@ FORMS: dict[str, Callable[[Tensor], Tensor]] = {
     "chosen of two": lambda y: torch.where(y > 9, 3.0, -7.0),
     "padded": lambda y: F.pad(y, (1, 2), value=5.0),
     "bounds": lambda y: y.flip(1).clamp(0.1, 0.4),
+    "bounds of the larger": lambda y: torch.maximum(y, (y**2 + y.flip(1) ** 2).sqrt()).clamp(0.2),
     "bounds of a range": lambda y: F.hardtanh(torch.cat([y, -y], 1)),
     "threshold": lambda y: F.threshold(y.flip(1), 9.0, -7.0),
     "larger": lambda y: torch.maximum(y, torch.tensor(0.25)),

@@ -26,6 +26,8 @@ CASES: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
     "sigmoid": (torch.special.expit, "sigmoid"),
     "softmax": (lambda x: torch.special.softmax(x, -1), "softmax"),
     "logarithms": (lambda x: torch.special.log_softmax(x, -1), "cmbuild.log_softmax"),
+    "place": (lambda x: x.max(1)[1], "argmax"),
+    "place of the least": (lambda x: x.min(-1, keepdim=True).indices, "argmin"),
     "error function": (torch.special.erf, "cmbuild.function"),
 }
 
