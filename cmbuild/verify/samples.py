@@ -15,7 +15,7 @@ from cmbuild.files import check_input
 from cmbuild.text import plural, shape
 from cmbuild.verify.torch_file import read_tensor
 from cmcompiler.arrays import Header, read_arrays
-from cmcompiler.frontend.vectors import Samples
+from cmcompiler.frontend.vectors import Samples, input_names
 
 if TYPE_CHECKING:
     from cmcompiler.frontend.images import ImageInput
@@ -89,14 +89,12 @@ def load_samples(file: Path, ports: Sequence[PortRecord], place: Path | str) -> 
     """
 
     def accept(headers: Mapping[str, Header]) -> None:
-        count = sum(name.startswith("input_") for name in headers)
-        if ports and not count:
-            held = ", ".join(filter(None, headers)) or "nothing by name"
-            raise UsageError(message=f"{place} holds {held}, not input_0, …")
-        _check_count(count, ports, place)
-        for index, port in enumerate(ports):
-            if (header := headers.get(f"input_{index}")) is not None:
-                _fitting(header, port, place)
+        names = input_names(headers)
+        if ports and not any(names):
+            raise UsageError(message=f"{place} holds no inputs by name: input_0, …")
+        _check_count(len(names), ports, place)
+        for name, port in zip(names, ports, strict=True):
+            _fitting(headers[name], port, place)
 
     return conformed(Samples.load(file, accept), ports, place)
 

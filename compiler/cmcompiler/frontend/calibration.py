@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from cmcompiler.arrays import Header, check_unpacked, read_arrays
 from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.vectors import input_names
 
 if TYPE_CHECKING:
     import torch
 
 SUFFIXES = (".npy", ".npz", ".pt")
-LABELS = "labels"  # name of the array of classes, beside the inputs
 
 
 def calibration_files(path: Path) -> tuple[Path, ...]:
@@ -42,9 +42,9 @@ def read_calibration(
 ) -> list[tuple[torch.Tensor, ...]]:
     """Reads the calibration inputs of a model from a file or a folder of files.
 
-    A `.npy` contains a model's only input, a `.npz` one array per input in order, a `.pt` a tensor,
-    a tuple of tensors (one per input), or a list of such. An array is one sample of its input's
-    shape, or several: stacked, or side by side in a batch of more than one.
+    A `.npy` contains a model's only input, a `.npz` one array per input (see `input_names`), a
+    `.pt` a tensor, a tuple of tensors (one per input), or a list of such. An array is one sample of
+    its input's shape, or several: stacked, or side by side in a batch of more than one.
 
     Raises:
         InvalidRequest: unreadable, or the shape or kind of number does not match the inputs.
@@ -60,13 +60,13 @@ def _read_numpy(
     file: Path, example_inputs: tuple[torch.Tensor, ...]
 ) -> list[tuple[npt.NDArray[Any], ...]]:
     def accept(headers: Mapping[str, Header]) -> None:
-        stacks = [header for name, header in headers.items() if name != LABELS]
+        stacks = [headers[name] for name in input_names(headers)]
         _check_count(len(stacks), example_inputs, file)
         for header, example in zip(stacks, example_inputs, strict=True):
             _stacked_shape(header.dtype, header.shape, example, file)
 
     arrays = read_arrays(file, accept)
-    return [tuple(array for name, array in arrays.items() if name != LABELS)]
+    return [tuple(arrays[name] for name in input_names(arrays))]
 
 
 def _read_torch(

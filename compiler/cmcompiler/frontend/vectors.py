@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,19 @@ import numpy.typing as npt
 
 from cmcompiler.arrays import Accept, read_arrays
 from cmcompiler.errors import InvalidRequest
+
+LABELS = "labels"
+"""Name of the array of classes, beside the inputs."""
+
+
+def input_names(held: Iterable[str]) -> tuple[str, ...]:
+    """Names of the arrays of a file that are inputs, in their order.
+
+    Those of `input_0`, `input_1`, … are in this order, any others in that of the file.
+    """
+    names = [name for name in held if name != LABELS]
+    numbered = [f"input_{index}" for index in range(len(names))]
+    return tuple(numbered if sorted(names) == sorted(numbered) else names)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,12 +60,12 @@ class Samples:
         """Writes an `.npz` of input_0, input_1, … and labels; equal samples give equal bytes."""
         arrays = {f"input_{index}": stacked for index, stacked in enumerate(self.inputs)}
         if self.labels is not None:
-            arrays["labels"] = self.labels
+            arrays[LABELS] = self.labels
         np.savez(path, **arrays)
 
     @classmethod
     def load(cls, path: Path, accept: Accept = lambda headers: None) -> Samples:
-        """Reads what `save` wrote.
+        """Reads what `save` wrote, or arrays of other names: see `input_names`.
 
         Args:
             accept: see read_arrays.
@@ -61,11 +74,10 @@ class Samples:
             InvalidRequest: unreadable, or not such a file.
         """
         arrays = read_arrays(path, accept)
-        labels = arrays.pop("labels", None)
-        names = [f"input_{index}" for index in range(len(arrays))]
-        if not names or sorted(arrays) != sorted(names):
-            held = ", ".join(filter(None, arrays)) or "nothing by name"
-            raise InvalidRequest(f"{path} holds {held}, not input_0, …")
+        labels = arrays.pop(LABELS, None)
+        names = input_names(arrays)
+        if not any(names):
+            raise InvalidRequest(f"{path} holds no inputs by name: input_0, …")
         inputs = tuple(arrays[name] for name in names)
         columns = inputs if labels is None else (*inputs, labels)
         if any(column.ndim == 0 or len(column) != len(inputs[0]) for column in columns):

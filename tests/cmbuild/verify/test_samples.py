@@ -87,9 +87,23 @@ def test_file_of_another_shape(tmp_path: Path, shape: tuple[int, ...]) -> None:
         user_samples([tmp_path / "x.npy"], [port()], None)
 
 
-def test_arrays_of_other_names_are_told(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", x=np.zeros((2, 1, 2, 3), np.float32), labels=np.zeros(2))
-    with pytest.raises(UsageError, match=r"x.npz holds x, labels, not input_0, …"):
+@pytest.mark.parametrize(
+    ("names", "order"), [(("b", "a"), (0, 1)), (("input_1", "input_0"), (1, 0))]
+)
+def test_arrays_of_a_file_are_inputs_in_their_order(
+    tmp_path: Path, names: tuple[str, ...], order: tuple[int, ...]
+) -> None:
+    arrays = {name: np.full((2, 1, 2, 3), n, np.float32) for n, name in enumerate(names)}
+    np.savez(tmp_path / "x.npz", labels=np.array([7, 8]), **arrays)
+    samples = user_samples([tmp_path / "x.npz"], [port(), port()], None)
+    assert tuple(stack[0, 0, 0, 0] for stack in samples.inputs) == order
+    assert samples.labels is not None
+    assert samples.labels.tolist() == [7, 8]
+
+
+def test_a_file_without_inputs(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", labels=np.zeros(2))
+    with pytest.raises(UsageError, match=r"x.npz holds no inputs by name: input_0, …"):
         user_samples([tmp_path / "x.npz"], [port()], None)
 
 
