@@ -5,19 +5,19 @@
 
 void cm_implicit_conv2d(const struct cm_context *context, const struct cm_call *call)
 {
-    cm_convolve_implicitly(context, call, cm_isa_pack_rows_s8, cm_isa_gemm_s8, CM_PACKED_ROWS);
+    cm_convolve_implicitly(context, call, cm_isa_pack_rows_s8, NULL, cm_isa_gemm_s8, CM_PACKED_ROWS);
 }
 
 /* With weights whose pairs do not suit the DSP extension. */
 void cm_implicit_conv2d_apart(const struct cm_context *context, const struct cm_call *call)
 {
-    cm_convolve_implicitly(context, call, cm_isa_pack_rows_s8, cm_isa_gemm_s8_apart, CM_PACKED_ROWS);
+    cm_convolve_implicitly(context, call, cm_isa_pack_rows_s8, NULL, cm_isa_gemm_s8_apart, CM_PACKED_ROWS);
 }
 
 /* With weights of int16. */
 void cm_implicit_conv2d_w16(const struct cm_context *context, const struct cm_call *call)
 {
-    cm_convolve_implicitly(context, call, cm_isa_pack_rows_s8_w16, cm_isa_gemm_s8_w16, CM_PACKED_ROWS);
+    cm_convolve_implicitly(context, call, cm_isa_pack_rows_s8_w16, NULL, cm_isa_gemm_s8_w16, CM_PACKED_ROWS);
 }
 
 static void clamp(const struct cm_context *context, const struct cm_call *call)

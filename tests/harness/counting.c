@@ -98,9 +98,10 @@ void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in,
     (void)gemm, (void)at, (void)in, (void)stride, (void)bytes;
 }
 
-void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes)
+void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes,
+                          int32_t row_stride, int32_t depth)
 {
-    (void)gemm, (void)at, (void)in, (void)stride, (void)bytes;
+    (void)gemm, (void)at, (void)in, (void)stride, (void)bytes, (void)row_stride, (void)depth;
 }
 
 void cm_isa_matmul_s8(const struct cm_matmul *matmul)

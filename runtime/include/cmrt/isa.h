@@ -109,10 +109,11 @@ CM_MICROKERNEL void cm_isa_pack_rows_s8(struct cm_gemm *gemm, int32_t at, const 
 CM_MICROKERNEL void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in,
                                             int32_t stride, int32_t bytes);
 
-/* The same for two rows of int16. */
+/* The same for two rows of int16, `depth` bytes of them from byte `at` on: `bytes` at a time, which lie
+   `row_stride` apart. */
 enum { CM_PACKED_SHORT_ROWS = 2 };
 CM_MICROKERNEL void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride,
-                                         int32_t bytes);
+                                         int32_t bytes, int32_t row_stride, int32_t depth);
 
 /* out[r][c] = output(sum over k < depth of (lhs[r][k] + lhs_offset) * (rhs[c][k] + rhs_offset)), modulo 2^32
    before the output; all matrices without gaps. */

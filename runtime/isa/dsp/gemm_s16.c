@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ROW_CODE = 72 }; /* bytes of the instructions for two words of one row */
+/* Turns of one row's loop, of two words each, and bytes of code for one. */
+enum { ROW_TURN = 8, ROW_CODE = 72 };
 
 /* Starts of the sums of four columns, before their weights. */
 struct starts {
@@ -261,10 +262,10 @@ static void clamp(const struct cm_short_range *range, int16_t *out, int32_t coun
 
 /* The columns of a row or two that are no block of four; both are in the workspace if there are others. */
 static __attribute__((noinline)) void multiply_rest(const struct strip *whole, strip_function *run,
-                                                    const struct cm_gemm *gemm, int32_t block)
+                                                    const struct cm_gemm *gemm, int32_t block, int8_t *first)
 {
     const int32_t columns = gemm->columns / (int32_t)sizeof(int16_t), rest = columns % COLUMNS;
-    int16_t results[ROWS][COLUMNS], *const out = (int16_t *)(void *)gemm->out + columns - rest;
+    int16_t results[ROWS][COLUMNS], *const out = (int16_t *)(void *)first + columns - rest;
     struct strip strip = *whole;
     const bool is_pair = run == cm_dsp_multiply_short;
     if (columns > rest)
@@ -282,27 +283,27 @@ static __attribute__((noinline)) void multiply_rest(const struct strip *whole, s
 
 /* All columns of a row in the workspace, or of pairs of rows: of one if there are columns beyond blocks. */
 static inline void multiply(struct strip *strip, strip_function *run, const struct cm_gemm *gemm,
-                            int32_t block)
+                            int32_t block, int8_t *out)
 {
-    strip->out = gemm->out;
+    strip->out = out;
     if (strip->weights != strip->weights_end)
         run(strip);
     if (gemm->columns % (COLUMNS * (int32_t)sizeof(int16_t)) != 0)
-        multiply_rest(strip, run, gemm, block);
+        multiply_rest(strip, run, gemm, block, out);
 }
 
 static void multiply_row(const struct cm_gemm *gemm, const struct strip *pair, int32_t words,
-                         bool is_rectified, int32_t block)
+                         bool is_rectified, int32_t block, const int8_t *lhs, int8_t *out)
 {
-    const int32_t twos = words / 2, turn = TURN / 2;
+    const int32_t twos = words / 2;
     uint32_t *const workspace = gemm->workspace;
     struct strip strip = *pair;
     strip.rows = workspace + 1;
     strip.rows_end = (uintptr_t)(workspace + 1 + words) - is_rectified;
-    strip.entry = (twos > 0 ? -twos & (turn - 1) : turn) * ROW_CODE;
+    strip.entry = (twos > 0 ? -twos & (ROW_TURN - 1) : ROW_TURN) * ROW_CODE;
     strip.out_stride = words & 1;
-    pack_row(workspace, (const int16_t *)(const void *)gemm->lhs, words);
-    multiply(&strip, cm_dsp_multiply_short_row, gemm, block);
+    pack_row(workspace, (const int16_t *)(const void *)lhs, words);
+    multiply(&strip, cm_dsp_multiply_short_row, gemm, block, out);
 }
 
 void cm_isa_gemm_s16(const struct cm_gemm *gemm)
@@ -316,7 +317,9 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
     const bool is_clamped = (range->minimum != INT16_MIN && !is_rectified) || range->maximum != INT16_MAX;
     uint32_t *const workspace = gemm->workspace;
     struct strip strip = strip_of(workspace + ROWS, words, gemm->out_stride);
-    struct cm_gemm left = *gemm;
+    const int8_t *lhs = gemm->lhs;
+    int8_t *out = gemm->out;
+    int32_t left = gemm->rows;
     strip.rows_end -= is_rectified;
     strip.weights = (const uint8_t *)(range + 1);
     strip.weights_end = strip.weights + columns / COLUMNS * block;
@@ -324,14 +327,14 @@ void cm_isa_gemm_s16(const struct cm_gemm *gemm)
     strip.words = words;
     if (columns % COLUMNS == 0)
         strip.pairs = gemm->rows / ROWS;
-    for (const int32_t rows = ROWS * strip.pairs; rows > 0 && left.rows >= rows; left.rows -= rows) {
-        strip.lhs = left.lhs;
-        multiply(&strip, cm_dsp_multiply_short, &left, block);
-        left.lhs += rows * left.lhs_stride;
-        left.out += rows * left.out_stride;
+    for (const int32_t rows = ROWS * strip.pairs; rows > 0 && left >= rows; left -= rows) {
+        strip.lhs = lhs;
+        multiply(&strip, cm_dsp_multiply_short, gemm, block, out);
+        lhs += rows * gemm->lhs_stride;
+        out += rows * gemm->out_stride;
     }
-    if (left.rows > 0)
-        multiply_row(&left, &strip, words, is_rectified, block);
+    if (left > 0)
+        multiply_row(gemm, &strip, words, is_rectified, block, lhs, out);
     for (int32_t row = 0; is_clamped && row < gemm->rows; ++row)
         clamp(range, (int16_t *)(void *)(gemm->out + row * gemm->out_stride), columns);
 }

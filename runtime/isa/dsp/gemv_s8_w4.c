@@ -28,12 +28,11 @@ enum { NARROW_BYTES = 8 };
     "ldr r8, [lr]\n"
 
 #define MULTIPLY_NARROW \
-    ADD("r0", "r8", "r4") "ldr.w r9, [lr, #4]\n" WITHOUT_LOWEST("r6", "r4") SECOND("r4") \
-    ADD("r1", "r8", "r6") WITHOUT_LOWEST("r10", "r4") \
+    "ldr.w r9, [lr, #4]\n" WITHOUT_LOWEST("r6", "r4") \
+    ADD("r0", "r8", "r4") WITHOUT_LOWEST("r7", "r5") SECOND("r4") ADD("r1", "r8", "r6") \
+    ADD("r0", "r9", "r5") WITHOUT_LOWEST("r10", "r4") SECOND("r5") ADD("r1", "r9", "r7") \
     ADD("r2", "r8", "r4") WITHOUT_LOWEST("r7", "r5") \
     ADD("r3", "r8", "r10") "ldr r4, [r12, #8]!\n" \
-    ADD("r0", "r9", "r5") SECOND("r5") \
-    ADD("r1", "r9", "r7") WITHOUT_LOWEST("r7", "r5") \
     ADD("r2", "r9", "r5") "ldr r8, [lr, #8]!\n" \
     ADD("r3", "r9", "r7") "ldr.w r5, [r12, #4]\n"
 #else

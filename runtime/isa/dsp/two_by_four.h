@@ -14,7 +14,7 @@
 enum { ROWS = 2, COLUMNS = 4 };
 
 /* Words of both rows in each turn of the loop, and bytes of code for one. */
-enum { TURN = 16, CODE = 56 };
+enum { TURN = 32, CODE = 56 };
 
 /* Operands of the assembly. */
 struct strip {
@@ -110,7 +110,7 @@ typedef void strip_function(const struct strip *strip);
           "ldr pc, [sp, #8]\n" \
           ".p2align 2\n" \
           "2:\n" \
-          FOUR_TIMES(FOUR_TIMES(MULTIPLY)) \
+          FOUR_TIMES(FOUR_TIMES(MULTIPLY MULTIPLY)) \
           "ldr r11, [sp, #4]\n" \
           "cmp lr, r11\n" \
           "blo.w 2b\n" \
@@ -163,10 +163,6 @@ typedef void strip_function(const struct strip *strip);
     "ldr r8, [lr]\n" \
     "ldr r9, [lr, #4]\n"
 /* clang-format on */
-
-/* So many words of two rows of int16 in turn; of an odd number of depths, what follows the last one does not
-   matter. Takes 128 times the sums of the rows off two numbers. */
-void cm_dsp_pack_two(uint32_t *out, const int8_t *row, int32_t stride, int32_t words, uint32_t *starts);
 
 /* Of two rows in the workspace, of so many words each. */
 static inline struct strip strip_of(const uint32_t *rows, int32_t words, int32_t out_stride)

@@ -39,9 +39,11 @@ void cm_scalar_pack_shorts(struct short_rows *packed, int32_t at, const int8_t *
     packed->excess[1] += OFFSET * next_sum;
 }
 
-void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes)
+void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes,
+                          int32_t row_stride, int32_t depth)
 {
     const int32_t size = (int32_t)sizeof(int16_t);
     gemm->lhs = NULL;
-    cm_scalar_pack_shorts(gemm->workspace, at / size, in, stride, bytes / size);
+    for (const int32_t end = at + depth; at < end; at += bytes, in += row_stride)
+        cm_scalar_pack_shorts(gemm->workspace, at / size, in, stride, bytes / size);
 }

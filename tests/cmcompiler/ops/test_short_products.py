@@ -7,6 +7,7 @@ from itertools import product as product_of
 
 import numpy as np
 from harness.examples import Example, single
+from harness.rows import InRings
 from harness.runtime import Runtime
 
 from cmcompiler.isa import Isa
@@ -162,6 +163,19 @@ def test_convolutions_equal_the_reference(runtime: Runtime) -> None:
         without = "strip_conv2d_s16" if isa is Isa.MVE else "implicit_conv2d_s16"
         kernels = {call.kernel for each in calls for call in each}
         assert kernels >= {"conv2d_s16", "pixel_conv2d_s16", without}
+    runtime.check(*examples)
+
+
+def test_rows_of_convolutions_may_lie_in_rings(runtime: Runtime) -> None:
+    """Windows whose rows follow each other, and those of both ends of a ring."""
+    examples = []
+    for each, first in product_of(convolutions()[::2], (0, 1, 2)):
+        (node,), (images,) = each.graph.nodes, each.inputs
+        assert isinstance(node.op, Conv2d)
+        height = node.op.output_shape[1]
+        if first + 1 < height and len(images) == 1:
+            op = InRings(node.op, node.op.window, images.shape[1], height, (first, height - 1))
+            examples.append(single(op, op.fill(images)))
     runtime.check(*examples)
 
 
