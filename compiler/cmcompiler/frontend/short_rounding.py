@@ -22,7 +22,7 @@ from cmcompiler.frontend.operators import recurrent
 from cmcompiler.frontend.operators.short import LIBRARY
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
 from cmcompiler.frontend.simulation import Results, Simulation
-from cmcompiler.frontend.weight_steps import LEVELS
+from cmcompiler.frontend.weight_steps import LEVELS, in_stored_steps
 
 assert LIBRARY  # the operators exist
 assert recurrent.LIBRARY
@@ -97,7 +97,7 @@ class ShortLayer:
         for place, _ in self.matrices:
             value = self.value(place)
             rows = value.double().flatten(1)
-            self.hold(place, _rounded(rows).reshape(value.shape).to(value.dtype))
+            self.hold(place, in_stored_steps(rows).reshape(value.shape).to(value.dtype))
 
     def restore(self) -> None:
         self.node.args = self.before
@@ -338,14 +338,9 @@ def _in_steps(wanted: Tensor, steps: Tensor, shares: Tensor) -> tuple[Tensor, Te
     return made, lost.square().sum(2)
 
 
-def _rounded(rows: Tensor) -> Tensor:
-    steps = rows.abs().amax(1, keepdim=True).clamp(min=_LEAST) / LEVELS
-    return (rows / steps).round() * steps
-
-
 def _is_exact(rows: Tensor) -> bool:
-    steps = rows.abs().amax(1, keepdim=True).clamp(min=_LEAST) / LEVELS
-    return bool(((_rounded(rows) - rows).abs() < _EXACT * steps).all())
+    lost = (in_stored_steps(rows) - rows).abs()
+    return bool((lost < _EXACT * rows.abs().amax(1, keepdim=True) / LEVELS + _LEAST).all())
 
 
 def _windows(x: Tensor, kernel: torch.Size, *window: Any) -> Tensor:

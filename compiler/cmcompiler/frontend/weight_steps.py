@@ -40,6 +40,12 @@ def stored_steps(rows: Tensor) -> Tensor:
     return most / largest
 
 
+def in_stored_steps(rows: Tensor) -> Tensor:
+    """The numbers that stored weights stand for."""
+    steps = stored_steps(rows)[:, None]
+    return (rows / steps).round() * steps
+
+
 def _in_steps(rows: Tensor, per_unit: Tensor) -> Tensor:
     """Whether all columns are whole steps, so many of which make one."""
     steps = rows * per_unit

@@ -20,11 +20,10 @@ from cmcompiler.frontend.fidelity.ties import UNSTABLE, in_order
 from cmcompiler.frontend.fidelity.turns import layer_of, turn_by_turn
 from cmcompiler.frontend.fidelity.values import Array, real
 from cmcompiler.frontend.fidelity.weighings import WEIGHED, part_by_part
-from cmcompiler.frontend.narrow_observers import holds_nibbles
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.simulation import rounded
+from cmcompiler.frontend.weight_steps import in_stored_steps
 from cmcompiler.ops.attention import Weighing
-from cmcompiler.ops.support.nibbles import LARGEST
 from cmcompiler.ops.support.recurrence import Turns
 
 _NEAR = 2.0**-6
@@ -90,10 +89,8 @@ class RoundedWeights(Interpreter):
         if weight is None:
             return None
         if (node, place) not in self._rows:
-            flat = weight.flatten(1)
-            most = LARGEST if holds_nibbles(flat) else 127
-            scale = flat.abs().amax(1, keepdim=True).clamp(min=1e-30) / most
-            self._rows[node, place] = ((flat / scale).round() * scale).reshape(weight.shape)
+            made = in_stored_steps(weight.double().flatten(1))
+            self._rows[node, place] = made.reshape(weight.shape).to(weight.dtype)
         return self._rows[node, place]
 
 
