@@ -21,12 +21,15 @@ static void unpack(struct cm_depthwise *d)
 /* Offsets of `count` rows of image `n` from row `y` on, CM_NO_ROW for those outside the image. */
 static void list_rows(const struct cm_rows *rows, int32_t n, int32_t y, int32_t count, int32_t *offsets)
 {
-    int32_t slot = y < rows->ring ? y : y % rows->ring;
-    for (const int32_t *end = offsets + count; offsets < end; ++offsets, ++y, ++slot) {
-        if (slot == rows->ring)
-            slot = 0;
-        *offsets =
-            slot >= 0 && y < rows->height ? n * rows->batch_stride + slot * rows->row_stride : CM_NO_ROW;
+    const int32_t stride = rows->row_stride, first = n * rows->batch_stride,
+                  after = first + rows->ring * stride;
+    const uint32_t height = (uint32_t)rows->height;
+    int32_t offset = first + (y < rows->ring ? y : y % rows->ring) * stride;
+    for (const int32_t *end = offsets + count; offsets < end; ++y) {
+        *offsets++ = (uint32_t)y < height ? offset : CM_NO_ROW;
+        offset += stride;
+        if (offset == after)
+            offset = first;
     }
 }
 
