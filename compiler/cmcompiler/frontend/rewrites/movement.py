@@ -26,6 +26,8 @@ def spell_movements(module: GraphModule) -> None:
             replace(node, _shuffled(node))
         elif node.target is aten._upsample_nearest_exact2d.vec:
             replace(node, _picked(node))
+        elif node.target is aten.repeat_interleave.self_int:
+            replace(node, _repeated(node))
         elif node.target in DIAGONALS and fake(node).numel():
             replace(node, _diagonal(node))
 
@@ -56,6 +58,19 @@ def _shuffled(node: Node) -> Node:
     split = insert(node, aten.reshape.default, given["self"], shape)
     swapped = insert(node, aten.transpose.int, split, 1, 2)
     return insert(node, aten.reshape.default, swapped, [batch, channels, *rest])
+
+
+def _repeated(node: Node) -> Node:
+    """Each element several times in a row: a new dimension of so many, joined with its own."""
+    given = named_arguments(node)
+    source, dim, size = given["self"], given["dim"], list(fake(node).shape)
+    if dim is None:
+        source, dim = insert(node, aten.reshape.default, source, [-1]), 0
+    dim %= len(size)
+    each = insert(node, aten.unsqueeze.default, source, dim + 1)
+    wide = [*fake(source).shape[: dim + 1], given["repeats"], *size[dim + 1 :]]
+    repeated = insert(node, aten.expand.default, each, wide)
+    return insert(node, aten.reshape.default, repeated, size)
 
 
 def _picked(node: Node) -> Node:

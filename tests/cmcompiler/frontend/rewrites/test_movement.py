@@ -25,6 +25,13 @@ def test_movements(expected):
     assert targets(graph)[-1] == expected
 
 
+@pytest.mark.parametrize("dim", [None, 1, -1])
+def test_elements_repeated_in_a_row_are_a_dimension(dim):
+    module = Function(lambda x: x.repeat_interleave(3, dim))
+    graph = rewritten(module, torch.randn(1, 4, 6, 5), by=spell_movements, tolerance=0)
+    assert targets(graph)[-2:] == ["aten.expand.default", "aten.reshape.default"]
+
+
 @pytest.mark.parametrize("factor", [2.0, 1.7, 0.6])
 def test_factors_pick_as_torch_does(factor):
     module = Function(lambda x: F.interpolate(x, scale_factor=factor, mode="nearest-exact"))
