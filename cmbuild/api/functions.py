@@ -26,7 +26,7 @@ from cmbuild.pipeline.floats import excess
 from cmbuild.pipeline.naming import package_folder
 from cmbuild.pipeline.options import checked, compose
 from cmbuild.pipeline.pipeline import UNNAMED, build_folder
-from cmbuild.pipeline.request import BuildRequest, PackageRequest, RunRequest
+from cmbuild.pipeline.request import NATIVE, BuildRequest, PackageRequest, RunRequest
 from cmbuild.pipeline.results import BuildResult, PackageResult, RunResult
 from cmbuild.pipeline.session import Session
 from cmbuild.pipeline.stages.stage import Stage
@@ -168,8 +168,9 @@ def evaluate(
     """Compares a model in float, fake-quantised, in int8 and, with a board, on a device.
 
     Args:
-        data: labelled samples to measure the accuracy of a board on instead: an .npz, a folder
-            with one of each class, or `data.py:samples`, as of `cmbuild eval --data`.
+        data: labelled samples to measure the accuracy on instead: an .npz, a folder with one of
+            each class, or `data.py:samples`, as of `cmbuild eval --data`. Without a board, this
+            computer runs them.
         until: `0.5%`: stop when accuracy is known to so much.
         sensitivity: also measure what quantising each operator alone costs.
         workers, scheduler: as of `sweep`, for chunks of the data.
@@ -180,14 +181,14 @@ def evaluate(
 
     Raises:
         NotFaithful, BelowLeast: the program is not the model, or keeps less than `min_snr` of it.
-        UsageError: `data` without a board, or what needs it without `data`.
+        UsageError: `data` with what judges layers, or what needs `data` without it.
     """
     jobs, sensitivity = count("jobs", jobs), flag("sensitivity", sensitivity)
     cluster = WorkersChoice(workers, scheduler)
     if data is not None:
-        if board is None or sensitivity or options.get("min_snr") is not None:
-            message = "data needs a board, and goes without sensitivity and min_snr"
-            raise UsageError(message=message)
+        if sensitivity or options.get("min_snr") is not None:
+            raise UsageError(message="data goes without sensitivity and min_snr")
+        board = board or NATIVE
         options.pop("min_snr", None)
         share = None if until is None else parse_until(text("until", until))
         samples = options.get("samples")

@@ -23,6 +23,7 @@ from cmcompiler.importer.suffixes import PROGRAMS, TFLITE
 
 IO, FEEDS = ("program", "int8", "uint8", "int16"), ("whole", "rows", "again")
 SIMULATOR, HARDWARE, PROBE = "simulator", "hardware", "probe"
+NATIVE = "native"  # the board that is this computer
 WEIGHTS = NARROW, WIDE = ("int8", "int16")
 CONSTANTS, EXECUTORS = ("binary", "c"), ("static", "executorch")
 MLPERF = "mlperf-tiny"

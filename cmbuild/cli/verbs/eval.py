@@ -12,6 +12,7 @@ import click
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
 from cmbuild.pipeline.request import (
+    NATIVE,
     BuildRequest,
     LeastQuality,
     ModelChoice,
@@ -24,13 +25,14 @@ Examples:
   cmbuild eval digits
   cmbuild eval net.py --calibration samples.npz --sensitivity
   cmbuild eval digits --board corstone300 -n 100 --json
+  cmbuild eval digits --data test.npz
   cmbuild eval digits --board corstone300 --data test.npz --until 0.5% --resume
   cmbuild eval net.py --board rp2350 --data photos
   cmbuild eval net.py --board rp2350 --data data.py:samples
   cmbuild eval mlp --board rp2350 --data test.npz --on labgrid:board=rp2350
 
-The samples are those that the export saves. Without a board nothing runs on a
-device.
+The samples are those that the export saves, or --data. Without a board nothing
+runs on a device.
 """
 
 
@@ -58,7 +60,7 @@ device.
     type=options.FILE,
     metavar="DATA",
     help="An .npz of labelled samples, a folder with one of each class, or FILE.py:FUNCTION; "
-    "with --board.",
+    "this computer runs them without --board.",
 )
 @click.option("--until", metavar="SHARE", help="Stop when accuracy is known to so much: 0.5%.")
 @click.option("--resume", is_flag=True, help="Take up an earlier evaluation of the same data.")
@@ -99,10 +101,9 @@ def command(
     quality = LeastQuality(min_snr=min_snr)
     cluster = WorkersChoice(workers, scheduler)
     if data is not None:
-        if board is None or sensitivity or min_snr is not None:
-            raise UsageError(
-                message="--data needs a --board, and goes without --sensitivity and --min-snr"
-            )
+        if sensitivity or min_snr is not None:
+            raise UsageError(message="--data goes without --sensitivity and --min-snr")
+        board = board or NATIVE
         share = None if until is None else parse_until(until)
         wanted = DataRequest(
             source=source,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,13 +73,13 @@ def test_accuracy_over_a_data_set(tmp_path: Path, capfd: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data": "data.npz"}, "data needs a board"),
+        ({"data": "data.npz", "min_snr": 20}, "data goes without sensitivity and min_snr"),
         ({"until": "1%"}, "until, workers and scheduler need data"),
         ({"board": "native", "data": "data.npz", "until": "1"}, "is not a share"),
         ({"board": "native", "data": "none.npz"}, "none.npz"),
     ],
 )
-def test_data_that_cannot_be_evaluated(options: dict[str, str], message: str) -> None:
+def test_data_that_cannot_be_evaluated(options: dict[str, Any], message: str) -> None:
     with pytest.raises(cmbuild.CmbuildError, match=message):
         cmbuild.evaluate(PROGRAMS / "network.pte", **options)
 
