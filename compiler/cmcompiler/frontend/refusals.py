@@ -50,6 +50,12 @@ _PUT_ELSEWHERE = {
     "fill_diagonal_": "choose with torch.where and a mask, as of torch.eye for a diagonal",
 }
 """Operators that write numbers where no slice or index says, and what does the same."""
+_MASKED = "keep the size and multiply by the mask, or choose with torch.where"
+_SIZED = {
+    "repeat_interleave": "index with constant places: x[:, places], with "
+    "places = torch.repeat_interleave(torch.arange(n), repeats) made in __init__"
+}
+"""What keeps the size of a result, by operator, where no mask does."""
 _NAMESPACES = {"aten", "prim", "prims", "cmbuild", "quantized_decomposed"}
 _SWITCHES = {"train": False, "training": False, "p": 0, "dropout_p": 0, "dropout": 0}
 """Arguments of operators that draw random numbers, and the values with which they draw none."""
@@ -69,7 +75,7 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
         if any(isinstance(size, torch.SymInt) for size in sizes):
             raise Unsupported(
                 f"{place}the size of the result of {operator_name(node)} depends on values",
-                "keep the size and multiply by the mask, or choose with torch.where",
+                _SIZED.get(operator_name(node), _MASKED),
             )
         if node.target in _POOLS and any(user.args[1] and user.users for user in node.users):
             raise Unsupported(

@@ -29,6 +29,18 @@ def test_sizes_that_depend_on_values_are_refused_with_the_line():
     assert "torch.where" in str(refused.value.hint)
 
 
+class Repeated(nn.Module):
+    def forward(self, x):
+        return x.repeat_interleave(torch.tensor([1, 2]), dim=0)
+
+
+def test_repeated_rows_are_told_to_be_indexed():
+    x = (torch.randn(2, 3),)
+    with pytest.raises(Unsupported, match="result of repeat_interleave depends") as refused:
+        prepare(Repeated(), x, [x])
+    assert "index with constant places" in str(refused.value.hint)
+
+
 class Unpooled(nn.Module):
     def forward(self, x):
         pooled, places = nn.functional.max_pool2d(x, 2, padding=1, return_indices=True)
