@@ -8,11 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from harness.images import kernel_harness
+from harness.runtime import Machine
 
 from cmcompiler.importer.suffixes import PROGRAMS, PTE, TFLITE
 from cmcompiler.isa import Isa
 from cmcompiler.tflite.reader import is_tflite
-from fuzz import headers
+from fuzz import headers, plans
 from fuzz.campaign import SLICE, Campaign, Finding, Report, fails_alike
 from fuzz.files import Tally, fuzz_files, line
 from fuzz.journal import Journal
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--files", type=int, help="so many files of users and caches instead")
     parser.add_argument("--headers", type=int, help="so many packages' headers instead")
+    parser.add_argument("--plans", type=int, help="plans of so many random graphs instead")
     parser.add_argument("--corpus", type=Path, default=FOLDER, help="gets what is found")
     parser.add_argument("--only", choices=PROGRAMS, help="programs of one format")
     given = parser.parse_args()
@@ -38,6 +40,8 @@ def main() -> int:
     if given.headers:
         return _fuzz_headers(given.headers, given.seed)
     given.corpus.mkdir(parents=True, exist_ok=True)
+    if given.plans:
+        return _fuzz_plans(given.plans, given.seed, given.corpus)
     harnesses = {
         Isa.SCALAR: kernel_harness("native", "scalar", given.corpus),
         Isa.DSP: kernel_harness("corstone300", "dsp", given.corpus),
@@ -61,6 +65,20 @@ def main() -> int:
             print(f"slice {ended.number}: {signature}", flush=True)
             _keep(finding, campaign, given.corpus)
     return 1 if total.findings else 0
+
+
+def _fuzz_plans(count: int, seed: int, folder: Path) -> int:
+    tally, start = plans.Tally(), time.monotonic()
+    boards = {Isa.SCALAR: "native", Isa.DSP: "corstone300", Isa.MVE: "corstone300"}
+    machines = {
+        isa: Machine(isa.label, kernel_harness(board, isa.label, folder), isa, folder)
+        for isa, board in boards.items()
+    }
+    plans.fuzz_plans(count, seed, machines, tally)
+    print(plans.line(tally, time.monotonic() - start))
+    for signature, details in tally.findings.items():
+        print(f"{signature}\n{details}")
+    return 1 if tally.findings else 0
 
 
 def _fuzz_headers(count: int, seed: int) -> int:

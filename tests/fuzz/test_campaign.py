@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from harness.images import kernel_harness
+from harness.runtime import Machine
 
 from cmcompiler.importer.suffixes import PROGRAMS
 from cmcompiler.isa import Isa
-from fuzz import headers
+from fuzz import headers, plans
 from fuzz.campaign import SAMPLE, Campaign, Report
 from fuzz.corpus import Corpus
 from fuzz.files import Tally, fuzz_files
@@ -95,3 +96,11 @@ def test_headers_of_packages_say_what_their_plans_do() -> None:
     headers.fuzz_headers(80, seed=0, tally=tally)
     assert not tally.findings, "\n".join(tally.findings.values())
     assert tally.kinds["rows"] > 30 and tally.kinds["whole"] > 15 and tally.ports > 100
+
+
+def test_plans_of_any_memory_are_right(campaign: Campaign) -> None:
+    native = Machine("native", campaign.harnesses[Isa.SCALAR], Isa.SCALAR, campaign.folder)
+    tally = plans.Tally()
+    plans.fuzz_plans(3, seed=2, machines={Isa.SCALAR: native}, tally=tally)
+    assert not tally.findings, "\n".join(tally.findings.values())
+    assert tally.kinds["scalar"] == 15 and tally.kinds["in runs"] > 0
