@@ -27,29 +27,29 @@ struct elements {
     "vldrw.32 q4, [r0, #16]\n" \
     "vadd.i32 q2, q2, q4\n" \
     "vldrw.32 q4, [r0, #32]\n" \
-    "vmovlt.s8 q0, q0\n" \
+    "vqrshrnb.s32 q2, q2, #16\n" \
     "vmul.i32 q1, q1, q4\n" \
-    "vmovlb.s16 q3, q0\n" \
+    "vmovlt.s8 q0, q0\n" \
     "vldrw.32 q4, [r0, #48]\n" \
     "vadd.i32 q1, q1, q4\n" \
     "vldrw.32 q4, [r0, #64]\n" \
-    "vqrshrnb.s32 q2, q2, #16\n" \
+    "vmovlb.s16 q3, q0\n" \
     "vmul.i32 q3, q3, q4\n" \
-    "vmovlt.s16 q0, q0\n" \
-    "vldrw.32 q4, [r0, #80]\n" \
     "vqrshrnt.s32 q2, q1, #16\n" \
     "vldrw.32 q1, [r0, #96]\n" \
+    "vmovlt.s16 q0, q0\n" \
+    "vldrw.32 q4, [r0, #80]\n" \
     "vadd.i32 q3, q3, q4\n" \
     "vmul.i32 q0, q0, q1\n" \
-    "vldrw.32 q4, [r0, #112]\n" \
     "vqrshrnb.s32 q3, q3, #16\n" \
-    "add r0, #128\n" \
+    "vldrw.32 q4, [r0, #112]\n" \
     "vadd.i32 q0, q0, q4\n" \
+    "add r0, #128\n" \
+    "vqrshrnt.s32 q3, q0, #16\n" \
     "cmp r0, r4\n" \
     "vqrshrnb.s16 q2, q2, #5\n" \
     "it eq\n" \
     "moveq r0, r3\n" \
-    "vqrshrnt.s32 q3, q0, #16\n" \
     "vqrshrnt.s16 q2, q3, #5\n" \
     "vmax.s8 q2, q2, q5\n" \
     "vmin.s8 q2, q2, q6\n"
