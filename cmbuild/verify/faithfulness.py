@@ -156,7 +156,10 @@ def _warnings(record: ExportRecord) -> Iterator[str]:
                 f"{percent(decisions.share)} of its numbers: rounding takes them across a "
                 "threshold; keep numbers away from it, or try --activations int16"
             )
-    clipped = [each for each in compared.layers if each.clipped > CLIPPED]
+    named = {each.node for each in coarse[:_NAMED]}
+    clipped = [
+        each for each in compared.layers if each.clipped > CLIPPED and each.node not in named
+    ]
     for layer in sorted(clipped, key=lambda layer: -layer.clipped)[:_NAMED]:
         yield (
             f"{percent(layer.clipped)} of {_place(layer.node, record)} is outside of the "

@@ -14,6 +14,7 @@ from torch.fx import GraphModule, Node
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.float_parts import UnroundedPart, source_of
 from cmcompiler.frontend.operators.arithmetic import DIVISIONS
+from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.simulation import Results, Simulation
 from cmcompiler.frontend.tried_samples import sample_count
 
@@ -110,7 +111,7 @@ def _reach_exact(
         read = set(rounded) & inputs - part.exact
         sources = [each for each in rounded if each.op == "call_function"]
         if not with_layers:
-            sources = [each for each in sources if not part.has_layers(each)]
+            sources = [each for each in sources if not part.takes_along(each, LAYERS)]
         if not sources and not read:
             return False
     return False

@@ -23,7 +23,6 @@ from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
 from cmcompiler.frontend import backend
 from cmcompiler.frontend.float_form import FLOAT_FORMS, UNROUNDED_FORMS
 from cmcompiler.frontend.own_ranges import observer_of
-from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
 
 _PACKETS = {
@@ -120,9 +119,10 @@ class UnroundedPart:
         leaves, form = tree_flatten(output.args[0])
         output.args = (tree_unflatten([self._unrounded(leaf) for leaf in leaves], form),)
 
-    def has_layers(self, node: Node) -> bool:
-        """Whether a node would take convolutions or linear layers with it."""
-        return any(each.target in LAYERS for each in _joined([node]))
+    @staticmethod
+    def takes_along(node: Node, targets: Collection[Any]) -> bool:
+        """Whether a node is one of some operators, or would take one with it."""
+        return any(each.target in targets for each in _joined([node]))
 
     def result(self, node: Node) -> Node:
         """The node that computes what another did."""

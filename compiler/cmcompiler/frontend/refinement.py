@@ -22,6 +22,8 @@ from cmcompiler.frontend.own_ranges import GroupPart
 from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.resolution import LEAST, OperandRounding, coarse
+from cmcompiler.frontend.rewrites.channels import CONVOLUTIONS, LAYERS
+from cmcompiler.frontend.rewrites.short_spectra import is_lost
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.frontend.short_rounding import SHARES_HELD, compensate_short, short_layers
 from cmcompiler.frontend.simulation import Simulation
@@ -58,6 +60,9 @@ _MOST_COSTLY = 2
 
 _SAFE = 26.0
 """In dB: where the worst of a few samples keeps as much, few others keep less than 20 dB."""
+
+_STEEP = 50.0
+"""In dB: small numbers are fine where all of them, with the large ones, keep as much."""
 
 _COSTLY = 36.0
 """In dB, left by a rounding: four such leave 30."""
@@ -143,6 +148,7 @@ class Refiner:
         Convolutions and linear layers come last, as their weights take four times the memory then.
         """
         self._try_costly()
+        self._recover_lost()
         if min(self._each[0], default=FINE) >= FINE:
             return
         self._each = [self._by_output(0, self._now.outputs)]
@@ -167,6 +173,25 @@ class Refiner:
                     self._try_in_float([node], samples, with_layers, bounds)
             if not with_layers:
                 self._try_together(names[:_MOST_SPOILT], samples)
+
+    def _recover_lost(self) -> None:
+        """Computes in float what leads to functions whose small numbers 8 bits lose, whatever the
+        outputs of these samples keep: the next one may be quiet. Convolutions stay as they are.
+        """
+        names = [node.name for node in self._prepared.graph.nodes if is_lost(node)]
+        samples = self._deciding[: resolved_samples(self._prepared)]
+        for name in names[:_MOST_SPOILT]:
+            self._each = [self._by_output(0, self._now.outputs), self._measure_each_other()]
+            is_fine = min(self._each[0], default=FINE) >= FINE
+            gain = MINIMAL_GAIN_OF_FLOAT_LAYERS if is_fine else MINIMAL_GAIN_OF_FLOAT
+            (node,) = (each for each in self._prepared.graph.nodes if each.name == name)
+            part = UnroundedPart(self._prepared)
+            resolution = OperandRounding(self._prepared, samples, _STEEP)
+            resolution.extend(part, node, self._inputs, without=CONVOLUTIONS)
+            if part.members and self._is_better_in_float(math.inf, gain):
+                self._floats.update(dict.fromkeys(part.keep(), TOO_COARSE))
+            else:
+                part.undo()
 
     def _try_costly(self) -> None:
         """Computes operators in float between which rounding costs some sample much, though none is
@@ -231,7 +256,7 @@ class Refiner:
         part = UnroundedPart(self._prepared)
         resolution = OperandRounding(self._prepared, samples)
         for node in nodes:
-            resolution.extend(part, node, self._inputs, with_layers=with_layers)
+            resolution.extend(part, node, self._inputs, without=() if with_layers else LAYERS)
         if part.members and self._is_better_in_float(*bounds):
             names = part.keep()
             self._floats.update(dict.fromkeys(names, TOO_COARSE))

@@ -67,12 +67,18 @@ class OperandRounding:
         return tuple(each for each, ratio in zip(operands, alone, strict=True) if ratio < bound)
 
     def extend(
-        self, part: UnroundedPart, node: Node, inputs: Collection[Node], *, with_layers: bool
+        self,
+        part: UnroundedPart,
+        node: Node,
+        inputs: Collection[Node],
+        *,
+        without: Collection[Any] = (),
     ) -> bool:
         """Extends a part by a result and, as far back as it takes, by the operands that spoil it.
 
         Args:
             inputs: of the graph, which may be read as they are given.
+            without: operators that stay out of the part.
 
         Returns: whether the result is exact enough then.
         """
@@ -80,8 +86,7 @@ class OperandRounding:
             sources = [source_of(cause) for cause in causes]
             read = set(sources) & set(inputs)
             sources = [source for source in sources if source.op == "call_function"]
-            if not with_layers:
-                sources = [source for source in sources if not part.has_layers(source)]
+            sources = [source for source in sources if not part.takes_along(source, without)]
             is_done = set(sources) <= part.members and read <= part.exact
             if is_done or not part.extend([node, *sources], inputs=read):
                 return False

@@ -24,6 +24,7 @@ from cmcompiler.frontend.float_parts import UnroundedPart
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.refusals import operator_name, place_of
 from cmcompiler.frontend.resolution import LEAST, OperandRounding
+from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
 
 REASON = "its results are not finite, or too large for integers, where others replace them"
@@ -300,12 +301,12 @@ def _extend(
     kept = any(
         all(
             [
-                resolution.extend(part, each, given, with_layers=with_layers)
+                resolution.extend(part, each, given, without=without)
                 for each in last
                 if part.result(each).users
             ]
         )
-        for with_layers in (False, True)
+        for without in (LAYERS, ())
     )
     return is_needed or kept
 

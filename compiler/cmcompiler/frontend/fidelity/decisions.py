@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from operator import getitem
 from typing import Any
 
@@ -35,6 +36,9 @@ _PLACING = {"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mo
 _CASTS, _CUTS = ({each.overloadpacket.__name__ for each in kind} for kind in (CASTS, CUTS))
 """Whatever their overloads take."""
 
+_HALVINGS = 60
+"""Of a step: as far as single precision tells numbers apart next to 0."""
+
 _JUMP = 8.0
 """Steps of a function's results, and times what lies beside it, that are not a slope."""
 
@@ -48,7 +52,11 @@ class Decisions:
 
     def __init__(self, prepared: GraphModule) -> None:
         nodes = [node for node in prepared.graph.nodes if node.op == "call_function"]
-        self._jumping = [(node, found) for node in nodes if (found := jumps(node)) is not None]
+        self._jumping = [
+            (node, places)
+            for node in nodes
+            if (places := jumps(node)) is not None and places.are_sudden
+        ]
         jumping = {node for node, _ in self._jumping}
         self._deciding = [
             node
@@ -91,7 +99,7 @@ class Decisions:
                 yield FlippedDecisions(name, flipped / count)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Jumps:
     """Where a function of one number jumps.
 
@@ -109,6 +117,23 @@ class Jumps:
     below: Tensor
     above: Tensor
     least: float
+
+    @cached_property
+    def are_sudden(self) -> bool:
+        """Whether some of them are left between numbers however near: a logarithm of 0 and of a
+        step is steep, and has numbers between them.
+        """
+        lower, upper = self.below.clone(), self.above.clone()
+        whole = (self._of(upper) - self._of(lower)).abs()
+        for _ in range(_HALVINGS):
+            middle = (lower + upper) / 2
+            first, second = (
+                (self._of(middle) - self._of(end)).abs().nan_to_num(torch.inf)
+                for end in (lower, upper)
+            )
+            lower, upper = middle.where(second >= first, lower), middle.where(second < first, upper)
+        left = (self._of(upper) - self._of(lower)).abs()
+        return bool((left.isfinite() & (left > whole / 2)).any())
 
     @property
     def source(self) -> Node:

@@ -147,7 +147,8 @@ def _operands(node: Node) -> Iterator[Node]:
 
 def _is_jump(node: Node) -> bool:
     name = getattr(getattr(node.target, "_schema", None), "name", "").partition("::")[2]
-    return name.rstrip("_") in _JUMPS or jumps(node) is not None
+    places = jumps(node)
+    return name.rstrip("_") in _JUMPS or (places is not None and places.are_sudden)
 
 
 def _sentinel(exact: Tensor) -> float:

@@ -59,6 +59,7 @@ from cmcompiler.frontend.rewrites.scatter_sums import multiply_by_places
 from cmcompiler.frontend.rewrites.sentinels import limit_margins, separate_sentinels
 from cmcompiler.frontend.rewrites.short import make_short
 from cmcompiler.frontend.rewrites.short_probabilities import lengthen_probabilities
+from cmcompiler.frontend.rewrites.short_spectra import lengthen_spectra
 from cmcompiler.frontend.rewrites.sparse import make_dense
 from cmcompiler.frontend.rewrites.spelling import spell_combinations
 from cmcompiler.frontend.rewrites.svdf import join_filters
@@ -148,6 +149,7 @@ def rewrite(
     make_short(module, precision)
     if not is_portable:
         lengthen_probabilities(module)
+        lengthen_spectra(module)
     module.graph.eliminate_dead_code()
     module.recompile()
     return module

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from cmcompiler import api
-from cmcompiler.frontend.fidelity.decisions import jumps
+from cmcompiler.frontend.fidelity.decisions import Jumps, jumps
 from cmcompiler.frontend.preparation import prepare
 from cmcompiler.frontend.refinement import Refiner
 
@@ -79,6 +79,23 @@ def test_steep_functions_do_not_jump_and_signs_do() -> None:
     assert len(by_result) >= 4
     jumping = {text for text, places in by_result.items() if places is not None}
     assert jumping == {text for text in by_result if "sign" in text or "0.5" in text}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_sudden"),
+    [
+        ("log(add.Tensor(x, 1e-06))", False),
+        ("log(x)", False),
+        ("rsqrt(add.Tensor(x, 1e-12))", False),
+        ("reciprocal(x)", False),
+        ("sign(x)", True),
+        ("floor(mul.Tensor(x, 11))", True),
+    ],
+)
+def test_what_is_steep_has_numbers_between(text: str, is_sudden: bool) -> None:
+    below, above = torch.tensor([-0.1, 0.0]), torch.tensor([0.0, 0.1])
+    places = Jumps(held=None, function=text, step=0.1, below=below, above=above, least=0.8)  # type: ignore[arg-type]
+    assert places.are_sudden == is_sudden
 
 
 @pytest.mark.parametrize(

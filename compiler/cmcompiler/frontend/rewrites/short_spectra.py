@@ -1,0 +1,190 @@
+"""Gives int16 to layers before logarithms, roots and reciprocals, which show the smallest numbers.
+
+The bins of a spectrum lie decades apart: in 255 steps of the loudest, the others are 0, whose
+logarithm is noise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Interpreter, Node
+
+from cmcompiler.frontend.rewrites.channels import CONVOLUTIONS, LAYERS
+from cmcompiler.frontend.rewrites.editing import is_constant, owner
+from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
+from cmcompiler.frontend.rewrites.functions import expression_of
+from cmcompiler.frontend.rewrites.sampled import sampled
+from cmcompiler.frontend.rewrites.short import has_short_form, shorten
+
+_OWN = torch.ops.cmbuild
+
+_BETWEEN = {
+    *("aten.add.Tensor", "aten.mul.Tensor", "aten.sum.dim_IntList", "aten.mean.dim"),
+    *("aten.avg_pool2d.default", "cmbuild.add.default", "cmbuild.mul.default"),
+    *("cmbuild.sum.default", "cmbuild.mean.default"),
+}
+"""Operators that lead from a spectrum to its energies, beside functions of one number."""
+
+_STEEP_AT_ZERO = re.compile(
+    r"\b(log|log2|log10|log1p|sqrt|rsqrt|reciprocal)\(|\bpow\.\w+\([^)]*, -?0?\.\d"
+)
+
+_LOST = "lost_below_steps"
+"""Key of a function's metadata."""
+
+_STEPS = 255
+_MOST_LOST = 0.01
+"""Share of what the results vary by, averaged over their elements: 20 dB."""
+
+_CONSTANT = 1e-9
+"""Share of the largest variance below which an element does not vary."""
+
+Values = Mapping[Node, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What leads to a function that is steep at 0.
+
+    Attributes:
+        layers: where it begins, if there are any before the function.
+        between: what comes after them, in order; the last is the function.
+    """
+
+    layers: tuple[Node, ...]
+    between: tuple[Node, ...]
+
+    @property
+    def read(self) -> tuple[Node, ...]:
+        """The nodes that it reads, its layers among them."""
+        sources = [source for node in self.between for source in node.all_input_nodes]
+        return tuple(dict.fromkeys(each for each in sources if each not in self.between))
+
+    @property
+    def function(self) -> Node:
+        return self.between[-1]
+
+    def lost(self, rows: Sequence[Values], *, by_layers: bool) -> bool:
+        """Whether the function's numbers are lost in 8 bits.
+
+        Args:
+            rows: the values of what it reads, for each sample.
+            by_layers: only the results of its layers are rounded.
+        """
+        exact = [self._computed(row, {}) for row in rows]
+        places = self.layers if by_layers else (*self.read, *self.between[:-1])
+        steps = {
+            node: step
+            for node in places
+            if not is_constant(node) and (step := _step([row[node] for row in exact])) is not None
+        }
+        coarse = [self._computed(row, steps)[self.function] for row in rows]
+        results = [row[self.function] for row in exact]
+        return bool(rows) and _lost(results, coarse) > _MOST_LOST
+
+    def _computed(self, values: Values, steps: Mapping[Node, float]) -> dict[Node, Any]:
+        """The values of its nodes.
+
+        Args:
+            values: of what it reads, among others.
+            steps: of nodes that are rounded.
+        """
+        interpreter = Interpreter(owner(self.between[0]))
+        interpreter.env = {node: _rounded(values[node], steps.get(node)) for node in self.read}
+        with torch.no_grad():
+            for node in self.between:
+                interpreter.env[node] = _rounded(interpreter.run_node(node), steps.get(node))
+        return interpreter.env
+
+
+def lengthen_spectra(module: GraphModule) -> None:
+    """Gives int16 to layers before functions that show the smallest of their results, where samples
+    show that 8 bits lose these.
+    """
+    order = {node: place for place, node in enumerate(module.graph.nodes)}
+    ways = [_way(node, order) for node in order if _is_steep_at_zero(node)]
+    read = list(dict.fromkeys(node for way in ways for node in way.read))
+    if not read:
+        return
+    rows = [dict(zip(read, row, strict=True)) for row in sampled(*read)]
+    lost = [way for way in ways if way.lost(rows, by_layers=False)]
+    layers = [way.layers for way in lost if way.layers and way.lost(rows, by_layers=True)]
+    for way in lost:
+        way.function.meta[_LOST] = True
+    for layer in dict.fromkeys(layer for some in layers for layer in some):
+        shorten(layer)
+
+
+def is_lost(node: Node) -> bool:
+    """Whether 8 bits leave nothing of the numbers before a function."""
+    return _LOST in node.meta
+
+
+def _way(function: Node, order: Mapping[Node, int]) -> _Way:
+    """Back to the nearest layers, or to those before linear layers, which are the filters of a
+    spectrum then.
+    """
+    between, layers = _nearest([function])
+    further, spectra = _nearest(layers)
+    if spectra and not CONVOLUTIONS & {node.target for node in layers}:
+        between, layers = between | further, spectra
+    return _Way(tuple(layers), tuple(sorted(between, key=order.__getitem__)))
+
+
+def _nearest(nodes: Iterable[Node]) -> tuple[set[Node], set[Node]]:
+    """These and what leads to them, and the layers before that."""
+    between, layers = set(nodes), set[Node]()
+    left = [*between]
+    while left:
+        for node in left.pop().all_input_nodes:
+            if node.target in LAYERS and has_short_form(node):
+                layers.add(node)
+            elif node not in between and not is_constant(node) and _leads_on(node):
+                between.add(node)
+                left.append(node)
+    return between, layers
+
+
+def _is_steep_at_zero(node: Node) -> bool:
+    text = _text(node)
+    return text is not None and bool(_STEEP_AT_ZERO.search(text))
+
+
+def _leads_on(node: Node) -> bool:
+    return node.target in MOVEMENTS or str(node.target) in _BETWEEN or _text(node) is not None
+
+
+def _text(node: Node) -> str | None:
+    """The function of one number that a node computes."""
+    if node.target is _OWN.function.default:
+        return str(node.args[1])
+    made = expression_of(node) if node.op == "call_function" else None
+    return None if made is None else made[1]
+
+
+def _step(column: Sequence[Any]) -> float | None:
+    """The step of real numbers in 255 steps; None for others."""
+    if not all(isinstance(x, Tensor) and x.is_floating_point() for x in column) or not column:
+        return None
+    ends = [float(end) for x in column for end in x.aminmax()]
+    return (max(ends) - min(ends)) / _STEPS or None
+
+
+def _rounded(x: Any, step: float | None) -> Any:
+    return x if step is None else (x / step).round() * step
+
+
+def _lost(exact: Sequence[Tensor], coarse: Sequence[Tensor]) -> float:
+    """The power of the error beside that of what varies, averaged over elements that vary."""
+    real, other = (torch.stack([*map(Tensor.double, each)]) for each in (exact, coarse))
+    variance = real.var(0, correction=0)
+    noise = (real - other).square().mean(0).nan_to_num(torch.inf, torch.inf)
+    counted = variance.isfinite() & (variance > _CONSTANT * variance.nan_to_num(0, 0).max())
+    shares = (noise / (noise + variance)).nan_to_num(1.0)[counted]
+    return float(shares.mean()) if len(shares) else 0.0
