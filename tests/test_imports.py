@@ -66,6 +66,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.narrow_weights",
     "cmcompiler.frontend.observations",
     "cmcompiler.frontend.operators",
+    "cmcompiler.frontend.output_meter",
     "cmcompiler.frontend.own_ranges",
     "cmcompiler.frontend.part_costs",
     "cmcompiler.frontend.passes",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from torch import Tensor
 from torch.fx import GraphModule, Node
@@ -18,13 +17,13 @@ from cmcompiler.frontend.float_parts import UnroundedPart
 from cmcompiler.frontend.image_means import separate_means
 from cmcompiler.frontend.joined_operands import is_narrow, separate_operands
 from cmcompiler.frontend.observations import Observation
+from cmcompiler.frontend.output_meter import OutputMeter, TriedOutputs
 from cmcompiler.frontend.own_ranges import GroupPart
 from cmcompiler.frontend.quantized import Refinement
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.resolution import LEAST, OperandRounding, coarse
 from cmcompiler.frontend.rewrites.channels import CONVOLUTIONS, LAYERS
 from cmcompiler.frontend.rewrites.short_spectra import is_lost
-from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.frontend.short_rounding import SHARES_HELD, compensate_short, short_layers
 from cmcompiler.frontend.simulation import Simulation
 from cmcompiler.frontend.tried_samples import divided, is_large, resolved_samples, sample_count
@@ -67,22 +66,11 @@ _STEEP = 50.0
 _COSTLY = 36.0
 """In dB, left by a rounding: four such leave 30."""
 
-_LOUD = 0.1
-"""Share of an output's mean power from which on a sample's own ratio counts."""
-
 _TAILS = (0.0, 1e-5, 1e-4)
 """Shares of an activation's elements that ranges leave out at either end."""
 
 _HELD_GAIN = 0.5
 """Share of a gain that must hold on samples that were not tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class TriedOutputs:
-    """The outputs of the samples that decide, and their ratio to the exact ones."""
-
-    snr_db: float
-    outputs: Sequence[Tensor]
 
 
 class Refiner:
@@ -104,14 +92,15 @@ class Refiner:
         self._fitted, self._deciding = tried[1::2], tried[::2]
         most = sample_count(prepared)
         self._further = samples[most + most // 2 :][:most]
-        self._exact = [self._outputs(half, rounding=False) for half in self._halves]
+        self._meter = OutputMeter(
+            self._simulation, (self._deciding, self._fitted), self._unseen, states
+        )
         self._found: list[Refinement] = []
         self._floats: dict[str, str] = {}
-        self._now = self._measure()
-        self._each = [self._by_output(0, self._now.outputs)]
-        self._others_snr = self._measure_others()
-        self._exact_unseen = self._outputs(self._unseen, rounding=False)
-        self._unseen_snr = self._measure_unseen()
+        self._now = self._meter.measure()
+        self._each = [self._meter.by_output(0, self._now.outputs)]
+        self._others_snr = self._meter.others()
+        self._unseen_snr = self._meter.unseen()
 
     def refine(
         self,
@@ -151,14 +140,14 @@ class Refiner:
         self._recover_lost()
         if min(self._each[0], default=FINE) >= FINE:
             return
-        self._each = [self._by_output(0, self._now.outputs)]
+        self._each = [self._meter.by_output(0, self._now.outputs)]
         if min(self._each[0]) >= FINE:
             return
         samples = self._deciding[: resolved_samples(self._prepared)]
         spoilt = OperandRounding(self._prepared, samples).spoilt()
         if not spoilt:
             return
-        self._each = [self._each[0], self._measure_each_other()]
+        self._each = [self._each[0], self._meter.each_other()]
         names = [node.name for node in spoilt]
         for with_layers in (False, True):
             fine = LEAST if with_layers else FINE
@@ -181,10 +170,12 @@ class Refiner:
         names = [node.name for node in self._prepared.graph.nodes if is_lost(node)]
         samples = self._deciding[: resolved_samples(self._prepared)]
         for name in names[:_MOST_SPOILT]:
-            self._each = [self._by_output(0, self._now.outputs), self._measure_each_other()]
+            self._each = [self._meter.by_output(0, self._now.outputs), self._meter.each_other()]
             is_fine = min(self._each[0], default=FINE) >= FINE
             gain = MINIMAL_GAIN_OF_FLOAT_LAYERS if is_fine else MINIMAL_GAIN_OF_FLOAT
-            (node,) = (each for each in self._prepared.graph.nodes if each.name == name)
+            node = next((each for each in self._prepared.graph.nodes if each.name == name), None)
+            if node is None:
+                continue  # an earlier one took it along
             part = UnroundedPart(self._prepared)
             resolution = OperandRounding(self._prepared, samples, _STEEP)
             resolution.extend(part, node, self._inputs, without=CONVOLUTIONS)
@@ -197,7 +188,7 @@ class Refiner:
         """Computes operators in float between which rounding costs some sample much, though none is
         spoilt alone and other samples hide it.
         """
-        before = self._by_sample(self._now.outputs)
+        before = self._meter.by_sample(self._now.outputs)
         if min(before, default=_SAFE) >= _SAFE:
             return
         order = sorted(range(len(before)), key=before.__getitem__)
@@ -209,31 +200,15 @@ class Refiner:
             return
         if not self._states:
             part.read_by_outputs()
-        after = self._measure()
-        gained = min(self._by_sample(after.outputs)) >= min(before) + MINIMAL_GAIN_OF_FLOAT_LAYERS
+        after = self._meter.measure()
+        gained = (
+            min(self._meter.by_sample(after.outputs)) >= min(before) + MINIMAL_GAIN_OF_FLOAT_LAYERS
+        )
         if gained and self._accept("operators in float", after, 0.0):
             self._floats.update(dict.fromkeys(part.keep(), TOO_COARSE))
-            self._each = [self._by_output(0, after.outputs), self._measure_each_other()]
+            self._each = [self._meter.by_output(0, after.outputs), self._meter.each_other()]
         else:
             part.undo()
-
-    def _by_sample(self, made: Sequence[Tensor]) -> list[float]:
-        """The least ratio of an output of each deciding sample, outputs near 0 aside."""
-        exact = self._exact[0]
-        count = len(exact) // max(len(self._deciding), 1)
-        powers = [float(x.double().square().sum()) for x in exact]
-        least = [_LOUD * sum(powers[place::count]) / len(self._deciding) for place in range(count)]
-        return [
-            min(
-                (
-                    snr(exact[place : place + 1], made[place : place + 1])
-                    for place in range(first, first + count)
-                    if powers[place] > least[place - first]
-                ),
-                default=math.inf,
-            )
-            for first in range(0, len(exact), count or 1)
-        ]
 
     def _try_together(self, names: Sequence[str], samples: Sequence[Sequence[Tensor]]) -> None:
         """Computes results in float none of which gains enough alone, as both sides of a product.
@@ -276,21 +251,21 @@ class Refiner:
             fine: an output that needs no improvement, in dB.
             least: gain at another one.
         """
-        (before, others), measured = self._each, self._measure()
-        after = self._by_output(0, measured.outputs)
+        (before, others), measured = self._each, self._meter.measure()
+        after = self._meter.by_output(0, measured.outputs)
         gains = [b - a if a < fine else 0.0 for a, b in zip(before, after, strict=True)]
         gained = gains.index(max(gains))
         is_kept = all(b >= min(a - 0.5, FINE) for a, b in zip(before, after, strict=True))
         if gains[gained] < least or not is_kept:
             return False
-        further = self._measure_each_other()
+        further = self._meter.each_other()
         if further and further[gained] < others[gained]:
             return False
         if not self._holds(MINIMAL_GAIN):
             return False
         self._each = [after, further]
         self._found.append(Refinement.of("operators in float", before[gained], after[gained]))
-        self._now, self._others_snr = measured, self._measure_others()
+        self._now, self._others_snr = measured, self._meter.others()
         return True
 
     def _balance_operands(self, operands: Sequence[GroupPart]) -> None:
@@ -299,12 +274,12 @@ class Refiner:
         if change is None:
             return
         name = "balanced concatenations"
-        if self._accept(name, self._measure()):
+        if self._accept(name, self._meter.measure()):
             return
         change.undo()
         # An operand that has lost most of its steps counts even where the outputs do not show it.
         change = balance(coarse_parts)
-        if change is not None and not self._accept(name, self._measure(), -_LOSS):
+        if change is not None and not self._accept(name, self._meter.measure(), -_LOSS):
             change.undo()
 
     def _coarse(self, operands: Sequence[GroupPart]) -> list[GroupPart]:
@@ -320,7 +295,7 @@ class Refiner:
     def _separate_operands(self, operands: Sequence[GroupPart]) -> None:
         change = separate_operands(operands)
         if change is not None and not self._accept(
-            "own ranges of joined operands", self._measure()
+            "own ranges of joined operands", self._meter.measure()
         ):
             change.undo()
 
@@ -329,7 +304,7 @@ class Refiner:
             return False
         least = MINIMAL_GAIN if _needs_own_runtime(self._prepared) else MINIMAL_GAIN_OF_OWN_RUNTIME
         change = separate_means(means)
-        is_better = self._accept("own ranges of image means", self._measure(), least)
+        is_better = self._accept("own ranges of image means", self._meter.measure(), least)
         if not is_better:
             change.undo()
         return is_better
@@ -338,7 +313,7 @@ class Refiner:
         scores = {}
         for share in _TAILS:
             self._leave_out(observations, share)
-            scores[share] = self._measure()
+            scores[share] = self._meter.measure()
         best = max(scores, key=lambda share: scores[share].snr_db)
         self._leave_out(observations, best)
         name = f"ranges of {1 - 2 * best:.3%} of elements" if best else "whole ranges"
@@ -356,7 +331,7 @@ class Refiner:
         if not layers:
             return False
         change = equalise(self._simulation, layers, [*self._fitted, *self._deciding])
-        is_better = self._accept("cross-layer equalisation", self._measure())
+        is_better = self._accept("cross-layer equalisation", self._meter.measure())
         if not is_better:
             change.undo()
         return is_better
@@ -366,7 +341,7 @@ class Refiner:
         if not layers:
             return
         compensate(self._simulation, layers, [*(self._fitted or self._deciding), *self._further])
-        if not self._accept("compensated rounding of weights", self._measure()):
+        if not self._accept("compensated rounding of weights", self._meter.measure()):
             for layer in layers:
                 layer.restore()
 
@@ -384,11 +359,11 @@ class Refiner:
         tried = {}
         for held in shares:
             compensate_short(self._simulation, layers, samples, held)
-            tried[held] = self._measure().snr_db
+            tried[held] = self._meter.measure().snr_db
         best = max(shares, key=tried.__getitem__)
         if best != held:
             compensate_short(self._simulation, layers, samples, best)
-        if self._accept("compensated rounding of weights", self._measure()):
+        if self._accept("compensated rounding of weights", self._meter.measure()):
             further = [*self._deciding, *self._unseen] if self._fitted else self._unseen
             compensate_short(self._simulation, layers, [*samples, *further], best)
             self._measure_all()
@@ -398,15 +373,15 @@ class Refiner:
         self._now, self._others_snr, self._unseen_snr = before
 
     def _measure_all(self) -> None:
-        self._now, self._others_snr = self._measure(), self._measure_others()
-        self._unseen_snr = self._measure_unseen()
+        self._now, self._others_snr = self._meter.measure(), self._meter.others()
+        self._unseen_snr = self._meter.unseen()
 
     def _correct_biases(self) -> None:
         corrected = list(biases(self._prepared))
         if not corrected or not self._fitted:
             return
         correct(self._simulation, corrected, self._fitted)
-        if not self._accept("bias correction", self._measure()):
+        if not self._accept("bias correction", self._meter.measure()):
             for bias in corrected:
                 bias.restore()
 
@@ -415,7 +390,7 @@ class Refiner:
             least = MINIMAL_FURTHER_GAIN if self._found else MINIMAL_GAIN
         if not after.snr_db >= self._now.snr_db + least:
             return False
-        others = self._measure_others()
+        others = self._meter.others()
         if others < self._others_snr + min(least, 0.0) or not self._holds(least):
             return False
         self._found.append(Refinement.of(name, self._now.snr_db, after.snr_db))
@@ -426,37 +401,11 @@ class Refiner:
         """Whether samples that were not tried gain at least half of what those that decide must."""
         if not self._unseen:
             return True
-        unseen = self._measure_unseen()
+        unseen = self._meter.unseen()
         if unseen < self._unseen_snr + least * _HELD_GAIN:
             return False
         self._unseen_snr = unseen
         return True
-
-    def _measure_unseen(self) -> float:
-        return snr(self._exact_unseen, self._outputs(self._unseen, rounding=True))
-
-    def _measure_each_other(self) -> list[float]:
-        """The measure of each output on the samples that do not decide."""
-        return self._by_output(1, self._outputs(self._fitted, rounding=True))
-
-    def _by_output(self, half: int, computed: Sequence[Tensor]) -> list[float]:
-        exact, count = self._exact[half], len(computed) // max(len(self._halves[half]), 1)
-        return [snr(exact[place::count], computed[place::count]) for place in range(count)]
-
-    @property
-    def _halves(self) -> tuple[Sequence[Sequence[Tensor]], ...]:
-        return self._deciding, self._fitted
-
-    def _measure(self) -> TriedOutputs:
-        outputs = self._outputs(self._deciding, rounding=True)
-        return TriedOutputs(snr(self._exact[0], outputs), outputs)
-
-    def _measure_others(self) -> float:
-        return snr(self._exact[1], self._outputs(self._fitted, rounding=True))
-
-    def _outputs(self, samples: Sequence[Sequence[Tensor]], *, rounding: bool) -> list[Tensor]:
-        rows = self._simulation.run_on(samples, rounding=rounding) if samples else []
-        return [output for row in rows for output in row[: len(row) - self._states]]
 
 
 def _needs_own_runtime(prepared: GraphModule) -> bool:

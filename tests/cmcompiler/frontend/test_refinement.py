@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -120,7 +121,7 @@ def test_ranges_leave_out_rare_outliers_that_do_not_show():
 def test_a_gain_must_hold_on_samples_that_were_not_tried(unseen, holds):
     refiner = object.__new__(Refiner)
     refiner._unseen, refiner._unseen_snr = [()], 30.0
-    refiner._measure_unseen = lambda: unseen
+    refiner._meter = SimpleNamespace(unseen=lambda: unseen)
     assert refiner._holds(MINIMAL_GAIN) is holds
     assert refiner._unseen_snr == (unseen if holds else 30.0)
 
