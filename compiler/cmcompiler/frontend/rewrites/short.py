@@ -180,17 +180,17 @@ def _reduction(operator: Any) -> Callable[[Node], Node | None]:
 def _average(node: Node) -> Node | None:
     given = named_arguments(node)
     padding = _pair(given["padding"])
-    if given["divisor_override"] is not None or (given["count_include_pad"] and any(padding)):
+    is_padded = given["count_include_pad"] and any(padding)
+    # Padding makes further outputs where their number is rounded up.
+    if given["divisor_override"] is not None or (is_padded and given["ceil_mode"]):
         return None
     sizes = _pair(given["kernel_size"]), _pair(given["stride"] or given["kernel_size"])
-    return insert(
-        node,
-        _OWN.short_avg_pool2d.default,
-        given[_input(node)],
-        *sizes,
-        padding,
-        given["ceil_mode"],
-    )
+    image = given[_input(node)]
+    if is_padded:
+        high, wide = padding
+        image = insert(node, _ATEN.constant_pad_nd.default, image, [wide, wide, high, high])
+        padding = [0, 0]
+    return insert(node, _OWN.short_avg_pool2d.default, image, *sizes, padding, given["ceil_mode"])
 
 
 def _whole_average(node: Node) -> Node | None:
@@ -243,6 +243,22 @@ def _clamp(node: Node) -> Node | None:
 def _leaky(node: Node) -> Node | None:
     slope = float((*node.args, 0.01)[1])  # type: ignore[arg-type]
     return insert(node, _OWN.short_clamp.default, node.args[0], slope)
+
+
+def _prelu(node: Node) -> Node | None:
+    """One slope is that of a clamp; of several, x + (slopes - 1) * min(x, 0)."""
+    x, given = node.args
+    if not is_constant(given):
+        return None
+    assert isinstance(x, Node) and isinstance(given, Node)
+    slopes = constant_value(given).float()
+    if slopes.numel() == 1:
+        return insert(node, _OWN.short_clamp.default, x, float(slopes))
+    shape = [-1 if axis == 1 else 1 for axis in range(fake(x).ndim)]
+    factors = constant(node, f"{node.name}_factors", (slopes - 1).reshape(shape).contiguous())
+    below = insert(node, _OWN.short_clamp.default, x, 1.0, None, 0.0)
+    added = insert(node, _OWN.short_mul.default, below, factors)
+    return insert(node, _OWN.short_add.default, x, added, 1.0)
 
 
 def _bounds(node: Node) -> tuple[float | None, float | None]:
@@ -325,6 +341,7 @@ def _forms() -> dict[Any, Callable[[Node], Node | None]]:
         _ATEN.hardtanh.default: _clamp,
         _ATEN.clamp.default: _clamp,
         _ATEN.leaky_relu.default: _leaky,
+        _OWN.prelu.default: _prelu,
         _OWN.lstm.default: _recurrent(_OWN.short_lstm.default),
         _OWN.lstm_state.default: _recurrent(_OWN.short_lstm_state.default),
         _OWN.gru.default: _recurrent(_OWN.short_gru.default),
