@@ -50,6 +50,7 @@ from cmcompiler.frontend.rewrites.pooling import unify_pools
 from cmcompiler.frontend.rewrites.powers import write_out_powers
 from cmcompiler.frontend.rewrites.prelu import keep_prelus
 from cmcompiler.frontend.rewrites.products import rewrite_products
+from cmcompiler.frontend.rewrites.recurrences import compute_recurrences
 from cmcompiler.frontend.rewrites.recurrent import rewrite_recurrent
 from cmcompiler.frontend.rewrites.reductions import rewrite_reductions
 from cmcompiler.frontend.rewrites.resampling import weigh_samples
@@ -92,6 +93,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     convolve_patches,
     limit_margins,
     weigh_samples,
+    compute_recurrences,
     double_scans,
     add_batches,
     compute_volumes_on_images,
