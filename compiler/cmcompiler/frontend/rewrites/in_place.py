@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import getitem
 from typing import Any
 
 import torch
@@ -48,6 +49,10 @@ def _writes(operator: OpOverload) -> bool:
 
 def _makes_view(node: Node) -> bool:
     """Whether the result shares memory with an argument that it does not write to."""
+    if node.target is getitem:
+        (results,) = node.all_input_nodes
+        twins = [user for user in results.users if user.args == node.args]
+        return len(twins) > 1 or not isinstance(results.target, OpOverload) or _makes_view(results)
     if not isinstance(node.target, OpOverload):
         return node.op == "call_function"
     return any(

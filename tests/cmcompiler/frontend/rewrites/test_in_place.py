@@ -41,12 +41,23 @@ def write_through_view(y: Tensor) -> Tensor:
     return y + 1
 
 
-def test_later_readers_see_what_was_written():
-    graph = rewritten(Body(read_after_write), torch.randn(3, 4), by=remove_in_place, tolerance=0)
+def write_to_one_of_several(y: Tensor) -> Tensor:
+    largest, place = y.max(1, keepdim=True)
+    return y / largest.abs().clamp_(min=1) + y.max(0).values.clamp_(max=1) * place
+
+
+@pytest.mark.parametrize("function", [read_after_write, write_to_one_of_several])
+def test_later_readers_see_what_was_written(function):
+    graph = rewritten(Body(function), torch.randn(3, 4), by=remove_in_place, tolerance=0)
     assert not any(name.partition(".")[2].split(".")[0].endswith("_") for name in targets(graph))
 
 
-@pytest.mark.parametrize("function", [read_through_view, write_through_view])
+def write_to_a_part(y: Tensor) -> Tensor:
+    y.split(2, 1)[0].mul_(3)
+    return y + 1
+
+
+@pytest.mark.parametrize("function", [read_through_view, write_through_view, write_to_a_part])
 def test_writes_that_views_show_stay(function):
     graph = rewritten(Body(function), torch.randn(3, 4), by=remove_in_place, tolerance=0)
     assert "aten.mul_.Tensor" in targets(graph)
