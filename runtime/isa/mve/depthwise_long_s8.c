@@ -138,7 +138,9 @@ static void convolve_part(const struct cm_depthwise *d, struct patches *patches,
     int8_t *const words = d->workspace;
     const int8_t **const pixels = (const int8_t **)(words + filled * WORD_BYTES);
     int8_t *const padding = (int8_t *)(pixels + filled * WORD);
-    if ((is_row(d) ? list_row : list_column)(d, first, inputs, padding, pixels))
+    const bool is_padded = is_row(d) ? list_row(d, first, inputs, padding, pixels)
+                                     : list_column(d, first, inputs, padding, pixels);
+    if (is_padded)
         memset(padding, d->input_zero_point, (size_t)((d->channels + LANES - 1) & -LANES));
     patches->columns = words;
     patches->shifts = (const int8_t *)d->weights + SHIFT_AT;
