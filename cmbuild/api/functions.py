@@ -188,7 +188,7 @@ def evaluate(
     if data is not None:
         if sensitivity or options.get("min_snr") is not None:
             raise UsageError(message="data goes without sensitivity and min_snr")
-        board = board or NATIVE
+        board = NATIVE if board is None else board
         options.pop("min_snr", None)
         share = None if until is None else parse_until(text("until", until))
         samples = options.get("samples")
@@ -207,7 +207,7 @@ def evaluate(
     with _session(request.folder / "logs", progress) as session:
         source = settled_source(
             request.source,
-            request.board or UNNAMED,
+            UNNAMED if request.board is None else request.board,
             session.pipeline,
             _performer(session, jobs),
             build_dir=request.build_dir,
