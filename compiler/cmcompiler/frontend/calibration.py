@@ -141,3 +141,18 @@ def _dtype(example: torch.Tensor) -> np.dtype[Any]:
     import torch
 
     return np.dtype(torch.empty(0, dtype=example.dtype).numpy().dtype)
+
+
+def shuffles(
+    inputs: tuple[torch.Tensor, ...], count: int, seed: int
+) -> list[tuple[torch.Tensor, ...]]:
+    """So many inputs: those given, and seeded random permutations of their values."""
+    import torch
+
+    random = torch.Generator().manual_seed(seed)
+
+    def shuffled(tensor: torch.Tensor) -> torch.Tensor:
+        order = torch.randperm(tensor.numel(), generator=random)
+        return tensor.reshape(-1)[order].reshape(tensor.shape)
+
+    return [inputs, *(tuple(map(shuffled, inputs)) for _ in range(count - 1))]

@@ -20,6 +20,7 @@ from cmcompiler.frontend.accumulators import make_room_for_biases
 from cmcompiler.frontend.annotations import annotated
 from cmcompiler.frontend.bias_correction import add_biases
 from cmcompiler.frontend.buffers import WithStates, mutable_buffers
+from cmcompiler.frontend.calibration import shuffles
 from cmcompiler.frontend.call_sites import CallSite, mark, mark_again, marked
 from cmcompiler.frontend.chosen_precision import check_patterns, module_paths
 from cmcompiler.frontend.chosen_ranges import ChoiceWatch
@@ -64,6 +65,11 @@ _aten = torch.ops.aten
 
 _SHORT = (torch.uint8, torch.int8, torch.int16)
 _WIDE = (torch.int32, torch.int64)
+
+_FEWEST_RUNS = 8
+"""Runs of a model with states, for their ranges; no more than samples that are made up, as it may
+end after some.
+"""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -113,12 +119,12 @@ def prepare(
 
     Arguments and errors are those of `cmcompiler.frontend.quantization.quantize`.
     """
-    calibration = list(calibration)
     inputs, module = tuple(map(channels_last, example_inputs)), _checked(in_eval_mode(module))
     exported = export_channels_last(module, inputs)
     names = tuple(exported.graph_signature.user_inputs)
     output_names, is_choice = names_of_outputs(exported), holds_classes(exported)
     buffers = mutable_buffers(module, example_inputs)
+    calibration = _sequence(list(calibration)) if buffers else list(calibration)
     states = tuple(map(channels_last, buffers.values()))
     if buffers:
         exported = export_channels_last(WithStates(module, tuple(buffers)), (*inputs, *states))
@@ -200,6 +206,16 @@ def _copy(graph: GraphModule) -> GraphModule:
     """Another graph of the same parameters and buffers, which nothing changes."""
     held = (*graph.parameters(), *graph.buffers())
     return deepcopy(graph, {id(tensor): tensor for tensor in held})
+
+
+def _sequence(calibration: list[Inputs]) -> list[Inputs]:
+    """Inputs of one run, which shows states as they start only, most often 0, for several."""
+    if len(calibration) != 1:
+        return calibration
+    (inputs,) = calibration
+    if all(x.is_floating_point() for x in inputs):
+        return shuffles(inputs, _FEWEST_RUNS, seed=0)
+    return [inputs] * _FEWEST_RUNS
 
 
 def _checked(module: torch.nn.Module) -> torch.nn.Module:

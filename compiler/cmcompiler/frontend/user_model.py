@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cmcompiler.errors import InvalidRequest
+from cmcompiler.frontend.calibration import shuffles
 from cmcompiler.frontend.model import Model
 from cmcompiler.frontend.module_lines import ModuleLines
 from cmcompiler.frontend.precision import Pattern, read_precision
@@ -119,7 +120,7 @@ class UserModel:
             raise InvalidRequest(f"{where}: the number of labels is not the number of samples")
 
     def model(self, weights: Weights, seed: int) -> Model:
-        samples = self.samples or self._shuffles(seed)
+        samples = self.samples or shuffles(self.example_inputs, _SHUFFLES, seed)
         arrays = [[tensor.numpy() for tensor in sample] for sample in samples]
         return Model(
             module=self.module,
@@ -135,19 +136,6 @@ class UserModel:
             precision=self.precision,
             lines=self.lines,
         )
-
-    def _shuffles(self, seed: int) -> list[tuple[torch.Tensor, ...]]:
-        """The example inputs, and seeded random permutations of their values."""
-        import torch
-
-        random = torch.Generator().manual_seed(seed)
-
-        def shuffled(tensor: torch.Tensor) -> torch.Tensor:
-            order = torch.randperm(tensor.numel(), generator=random)
-            return tensor.reshape(-1)[order].reshape(tensor.shape)
-
-        others = [tuple(map(shuffled, self.example_inputs)) for _ in range(_SHUFFLES - 1)]
-        return [self.example_inputs, *others]
 
 
 def _instead(given: Any) -> str:

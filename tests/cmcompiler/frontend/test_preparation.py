@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.preparation import prepare
 from cmcompiler.usercode import shown
 
@@ -108,3 +109,27 @@ def test_integers_that_int16_holds_become_int8_at_once(most: int, operators: int
     torch.manual_seed(0)
     samples = [(torch.randn(1, 16), torch.arange(16)[None] % 2 * (most - 1)) for _ in range(4)]
     assert len(prepare(Masked(), samples[0], samples).float_operators) == operators
+
+
+class Resonator(nn.Module):
+    """A filter of two states, 0 at first."""
+
+    states: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("states", torch.zeros(2, 4))
+
+    def forward(self, x):
+        y = 0.0675 * x[0] + self.states[0]
+        following = 0.1349 * x[0] + 1.143 * y + self.states[1], 0.0675 * x[0] - 0.4128 * y
+        self.states.copy_(torch.stack(following))
+        return y[None]
+
+
+def test_an_example_alone_shows_the_ranges_of_states():
+    example = (torch.tensor([[1.0, -1.0, 0.5, -0.5]]),)
+    prepared = prepare(Resonator(), example, [example]).graph
+    (*_, output) = prepared.graph.nodes
+    scale, _ = observer_of(output.all_input_nodes[0]).calculate_qparams()
+    assert 255 * scale > 4 * 0.0675  # the first run has 2
