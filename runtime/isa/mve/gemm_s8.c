@@ -5,6 +5,7 @@
 #include "general_product.h"
 
 #include <arm_mve.h>
+#include <stdbool.h>
 
 enum {
     ROWS = 4, /* of shallow products, at a time */

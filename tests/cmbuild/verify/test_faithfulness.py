@@ -77,10 +77,10 @@ def test_what_keeps_little_is_a_warning_with_its_cause() -> None:
     others = [LayerResolution("conv2d", 19.0, 3.0, 255, is_operand=False)] * 4
     fine = LayerResolution("fill", 20.1, 3.0, 255, is_operand=False)
     stalled = StalledState("fill", 0.971)
-    clipped = replace(FINE, clipped=0.25)
+    clipped = replace(FINE, node="add", clipped=0.25), replace(FINE, clipped=0.5)
     check = faithfulness(
         record(
-            ProgramFidelity((clipped,), resolutions=(softmax, *others, fine), stalled=(stalled,))
+            ProgramFidelity(clipped, resolutions=(softmax, *others, fine), stalled=(stalled,))
         )
     )
     assert check.faithful
@@ -92,7 +92,7 @@ def test_what_keeps_little_is_a_warning_with_its_cause() -> None:
     assert second.startswith("conv2d (blocks.0) keeps 19 dB: its result spans 3 in 255 steps")
     assert more == "2 more layers keep less than 20 dB: --json has them"
     assert stall.startswith("fill at net.py:21 loses 97.1 % of the updates of its state")
-    assert beyond.startswith("25.0 % of conv2d (blocks.0) is outside of the calibrated range")
+    assert beyond.startswith("25.0 % of add is outside of the calibrated range")
     worst = check.coarse[0]
     assert (worst.name, worst.line, round(worst.snr_db, 2)) == ("fill", 21, 0.26)
     assert worst.cause == "its updates are finer than a step, and 97.1 % of them are lost"
