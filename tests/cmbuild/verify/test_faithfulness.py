@@ -79,9 +79,7 @@ def test_what_keeps_little_is_a_warning_with_its_cause() -> None:
     stalled = StalledState("fill", 0.971)
     clipped = replace(FINE, node="add", clipped=0.25), replace(FINE, clipped=0.5)
     check = faithfulness(
-        record(
-            ProgramFidelity(clipped, resolutions=(softmax, *others, fine), stalled=(stalled,))
-        )
+        record(ProgramFidelity(clipped, resolutions=(softmax, *others, fine), stalled=(stalled,)))
     )
     assert check.faithful
     first, second, *_, more, stall, beyond = check.warnings
