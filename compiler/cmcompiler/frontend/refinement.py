@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from torch import Tensor
 from torch.fx import GraphModule, Node
@@ -152,14 +153,15 @@ class Refiner:
         for with_layers in (False, True):
             fine = LEAST if with_layers else FINE
             for name in names[:_MOST_SPOILT]:
-                node = next((n for n in self._prepared.graph.nodes if n.name == name), None)
-                if node is not None and min(self._each[0]) < fine:
+                nodes = self._named([name])
+                if nodes and min(self._each[0]) < fine:
+                    resolution = OperandRounding(self._prepared, samples)
                     bounds = (
                         (LEAST, MINIMAL_GAIN_OF_FLOAT_LAYERS)
                         if with_layers
                         else (FINE, MINIMAL_GAIN_OF_FLOAT)
                     )
-                    self._try_in_float([node], samples, with_layers, bounds)
+                    self._try_in_float(nodes, resolution, () if with_layers else LAYERS, bounds)
             if not with_layers:
                 self._try_together(names[:_MOST_SPOILT], samples)
 
@@ -173,16 +175,8 @@ class Refiner:
             self._each = [self._meter.by_output(0, self._now.outputs), self._meter.each_other()]
             is_fine = min(self._each[0], default=FINE) >= FINE
             gain = MINIMAL_GAIN_OF_FLOAT_LAYERS if is_fine else MINIMAL_GAIN_OF_FLOAT
-            node = next((each for each in self._prepared.graph.nodes if each.name == name), None)
-            if node is None:
-                continue  # an earlier one took it along
-            part = UnroundedPart(self._prepared)
             resolution = OperandRounding(self._prepared, samples, _STEEP)
-            resolution.extend(part, node, self._inputs, without=CONVOLUTIONS)
-            if part.members and self._is_better_in_float(math.inf, gain):
-                self._floats.update(dict.fromkeys(part.keep(), TOO_COARSE))
-            else:
-                part.undo()
+            self._try_in_float(self._named([name]), resolution, CONVOLUTIONS, (math.inf, gain))
 
     def _try_costly(self) -> None:
         """Computes operators in float between which rounding costs some sample much, though none is
@@ -215,26 +209,33 @@ class Refiner:
 
         Only for an output that rounding spoils.
         """
-        left = [node for node in self._prepared.graph.nodes if node.name in names]
-        left = [node for node in left if node.name not in self._floats]
+        left = [node for node in self._named(names) if node.name not in self._floats]
         if len(left) > 1 and min(self._each[0]) < LEAST:
-            self._try_in_float(left, samples, False, (LEAST, MINIMAL_GAIN_OF_FLOAT))
+            resolution = OperandRounding(self._prepared, samples)
+            self._try_in_float(left, resolution, LAYERS, (LEAST, MINIMAL_GAIN_OF_FLOAT))
+
+    def _named(self, names: Collection[str]) -> list[Node]:
+        """The nodes of these names that no part in float has taken along."""
+        return [node for node in self._prepared.graph.nodes if node.name in names]
 
     def _try_in_float(
         self,
         nodes: Sequence[Node],
-        samples: Sequence[Sequence[Tensor]],
-        with_layers: bool,
+        resolution: OperandRounding,
+        without: Collection[Any],
         bounds: tuple[float, float],
     ) -> None:
-        """Computes results in float, and their operands as far back as it takes to be exact."""
+        """Computes results in float, and their operands as far back as it takes to be exact.
+
+        Args:
+            without: operators that stay in integers.
+            bounds: as `_is_better_in_float` takes them.
+        """
         part = UnroundedPart(self._prepared)
-        resolution = OperandRounding(self._prepared, samples)
         for node in nodes:
-            resolution.extend(part, node, self._inputs, without=() if with_layers else LAYERS)
+            resolution.extend(part, node, self._inputs, without=without)
         if part.members and self._is_better_in_float(*bounds):
-            names = part.keep()
-            self._floats.update(dict.fromkeys(names, TOO_COARSE))
+            self._floats.update(dict.fromkeys(part.keep(), TOO_COARSE))
         else:
             part.undo()
 
