@@ -15,6 +15,8 @@ _SAMPLES = "samples"
 
 _MOST = 8
 
+_BYTE_STEPS = 255
+
 
 def note_samples(module: GraphModule, samples: Sequence[tuple[Tensor, ...]]) -> None:
     """Keeps a few samples, an element for each input of the graph, with its inputs."""
@@ -22,6 +24,12 @@ def note_samples(module: GraphModule, samples: Sequence[tuple[Tensor, ...]]) -> 
     chosen = samples[:: -(-len(samples) // _MOST)] if samples else ()
     for node, column in zip(inputs, zip(*chosen, strict=True), strict=False):
         node.meta[_SAMPLES] = column
+
+
+def byte_step(column: Sequence[Tensor]) -> float:
+    """The step of a node's values on samples in 255 steps; 0 if all are the same."""
+    ends = [float(end) for x in column for end in x.aminmax()]
+    return (max(ends) - min(ends)) / _BYTE_STEPS
 
 
 def sampled(*nodes: Node) -> Iterator[list[Tensor]]:

@@ -17,7 +17,7 @@ from torch.fx import GraphModule, Node
 from cmcompiler.frontend.operators.masked_softmax import INT8_BITS
 from cmcompiler.frontend.rewrites.editing import insert, is_constant, replace
 from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
-from cmcompiler.frontend.rewrites.sampled import sampled
+from cmcompiler.frontend.rewrites.sampled import byte_step, sampled
 from cmcompiler.frontend.rewrites.short import has_short_form, shorten
 from cmcompiler.frontend.sensitivity import snr
 from cmcompiler.frontend.softmax_ranges import FINE, ProbabilityMeter, dimension_of, most_bits
@@ -81,7 +81,7 @@ class _Softmax:
 
     def _spoils(self, made: Values, scores: Values, weighed: Values) -> bool:
         """Whether products lose much to the rounding of scores and weights together."""
-        step, least = _step(scores), float(torch.stack(list(made)).max()) / 255
+        step, least = byte_step(scores) or 1.0, float(torch.stack(list(made)).max()) / 255
         if self.logarithms is None:
             least = max(least, 2.0 ** -(INT8_BITS + most_bits(self.node)))
         exact = [one @ other for one, other in zip(made, weighed, strict=True)]
@@ -149,16 +149,10 @@ def _softmax(node: Node) -> _Softmax | None:
 
 def _lost(column: Values, function: Callable[[Tensor], Tensor]) -> bool:
     """Whether a function of numbers in 255 steps keeps less than FINE."""
-    step = _step(column)
+    step = byte_step(column) or 1.0
     return (
         snr([*map(function, column)], [function((x / step).round() * step) for x in column]) < FINE
     )
-
-
-def _step(column: Values) -> float:
-    """The step of numbers in 255 steps."""
-    least, most = (float(end) for end in torch.stack(list(column)).aminmax())
-    return (most - least) / 255 or 1.0
 
 
 def _readers(node: Node) -> Iterator[Node]:

@@ -19,7 +19,7 @@ from cmcompiler.frontend.rewrites.channels import CONVOLUTIONS, LAYERS
 from cmcompiler.frontend.rewrites.editing import is_constant, owner
 from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
 from cmcompiler.frontend.rewrites.functions import expression_of
-from cmcompiler.frontend.rewrites.sampled import sampled
+from cmcompiler.frontend.rewrites.sampled import byte_step, sampled
 from cmcompiler.frontend.rewrites.short import has_short_form, shorten
 
 _OWN = torch.ops.cmbuild
@@ -38,7 +38,6 @@ _STEEP_AT_ZERO = re.compile(
 _LOST = "lost_below_steps"
 """Key of a function's metadata."""
 
-_STEPS = 255
 _MOST_LOST = 0.01
 """Share of what the results vary by, averaged over their elements: 20 dB."""
 
@@ -70,23 +69,27 @@ class _Way:
     def function(self) -> Node:
         return self.between[-1]
 
-    def lost(self, rows: Sequence[Values], *, by_layers: bool) -> bool:
-        """Whether the function's numbers are lost in 8 bits.
+    def lost(self, rows: Sequence[Values]) -> tuple[bool, bool]:
+        """Whether the function's numbers are lost in 8 bits, and whether the rounding of its
+        layers' results alone loses them.
 
         Args:
             rows: the values of what it reads, for each sample.
-            by_layers: only the results of its layers are rounded.
         """
         exact = [self._computed(row, {}) for row in rows]
-        places = self.layers if by_layers else (*self.read, *self.between[:-1])
         steps = {
             node: step
-            for node in places
-            if not is_constant(node) and (step := _step([row[node] for row in exact])) is not None
+            for node in (*self.read, *self.between[:-1])
+            if not is_constant(node) and (step := _step([row[node] for row in exact]))
         }
-        coarse = [self._computed(row, steps)[self.function] for row in rows]
-        results = [row[self.function] for row in exact]
-        return bool(rows) and _lost(results, coarse) > _MOST_LOST
+
+        def is_lost_by(steps: Mapping[Node, float]) -> bool:
+            coarse = [self._computed(row, steps)[self.function] for row in rows]
+            return _lost([row[self.function] for row in exact], coarse) > _MOST_LOST
+
+        by_layers = {node: step for node, step in steps.items() if node in self.layers}
+        is_any = bool(rows) and is_lost_by(steps)
+        return is_any, is_any and bool(by_layers) and is_lost_by(by_layers)
 
     def _computed(self, values: Values, steps: Mapping[Node, float]) -> dict[Node, Any]:
         """The values of its nodes.
@@ -113,11 +116,14 @@ def lengthen_spectra(module: GraphModule) -> None:
     if not read:
         return
     rows = [dict(zip(read, row, strict=True)) for row in sampled(*read)]
-    lost = [way for way in ways if way.lost(rows, by_layers=False)]
-    layers = [way.layers for way in lost if way.layers and way.lost(rows, by_layers=True)]
-    for way in lost:
-        way.function.meta[_LOST] = True
-    for layer in dict.fromkeys(layer for some in layers for layer in some):
+    layers: dict[Node, None] = {}
+    for way in ways:
+        is_any, is_by_layers = way.lost(rows)
+        if is_any:
+            way.function.meta[_LOST] = True
+        if is_by_layers:
+            layers |= dict.fromkeys(way.layers)
+    for layer in layers:
         shorten(layer)
 
 
@@ -168,12 +174,10 @@ def _text(node: Node) -> str | None:
     return None if made is None else made[1]
 
 
-def _step(column: Sequence[Any]) -> float | None:
-    """The step of real numbers in 255 steps; None for others."""
-    if not all(isinstance(x, Tensor) and x.is_floating_point() for x in column) or not column:
-        return None
-    ends = [float(end) for x in column for end in x.aminmax()]
-    return (max(ends) - min(ends)) / _STEPS or None
+def _step(column: Sequence[Any]) -> float:
+    """The step of real numbers in 255 steps; 0 for others."""
+    is_real = all(isinstance(x, Tensor) and x.is_floating_point() for x in column)
+    return byte_step(column) if is_real and column else 0.0
 
 
 def _rounded(x: Any, step: float | None) -> Any:
