@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from operator import getitem
 from typing import Any
 
@@ -52,11 +51,7 @@ class Decisions:
 
     def __init__(self, prepared: GraphModule) -> None:
         nodes = [node for node in prepared.graph.nodes if node.op == "call_function"]
-        self._jumping = [
-            (node, places)
-            for node in nodes
-            if (places := jumps(node)) is not None and places.are_sudden
-        ]
+        self._jumping = [(node, places) for node in nodes if (places := sudden_jumps(node))]
         jumping = {node for node, _ in self._jumping}
         self._deciding = [
             node
@@ -99,7 +94,7 @@ class Decisions:
                 yield FlippedDecisions(name, flipped / count)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Jumps:
     """Where a function of one number jumps.
 
@@ -118,7 +113,6 @@ class Jumps:
     above: Tensor
     least: float
 
-    @cached_property
     def are_sudden(self) -> bool:
         """Whether some of them are left between numbers however near: a logarithm of 0 and of a
         step is steep, and has numbers between them.
@@ -154,6 +148,12 @@ class Jumps:
 
     def _of(self, numbers: Tensor) -> Tensor:
         return function(numbers.float(), self.function).double()
+
+
+def sudden_jumps(node: Node) -> Jumps | None:
+    """The jumps of a function of one number that are not just steep; None without any."""
+    places = jumps(node)
+    return places if places is not None and places.are_sudden() else None
 
 
 def jumps(node: Node) -> Jumps | None:

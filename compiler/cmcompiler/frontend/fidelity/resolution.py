@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.call_sites import marked
-from cmcompiler.frontend.fidelity.decisions import jumps
+from cmcompiler.frontend.fidelity.decisions import sudden_jumps
 from cmcompiler.frontend.fidelity.forced import RoundedWeights
 from cmcompiler.frontend.fidelity.record import LayerResolution
 from cmcompiler.frontend.operators.arithmetic import DIVISIONS
@@ -147,8 +147,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 def _is_jump(node: Node) -> bool:
     name = getattr(getattr(node.target, "_schema", None), "name", "").partition("::")[2]
-    places = jumps(node)
-    return name.rstrip("_") in _JUMPS or (places is not None and places.are_sudden)
+    return name.rstrip("_") in _JUMPS or sudden_jumps(node) is not None
 
 
 def _sentinel(exact: Tensor) -> float:

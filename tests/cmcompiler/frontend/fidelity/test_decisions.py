@@ -95,7 +95,7 @@ def test_steep_functions_do_not_jump_and_signs_do() -> None:
 def test_what_is_steep_has_numbers_between(text: str, is_sudden: bool) -> None:
     below, above = torch.tensor([-0.1, 0.0]), torch.tensor([0.0, 0.1])
     places = Jumps(held=None, function=text, step=0.1, below=below, above=above, least=0.8)  # type: ignore[arg-type]
-    assert places.are_sudden == is_sudden
+    assert places.are_sudden() == is_sudden
 
 
 @pytest.mark.parametrize(
