@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from cmbuild.boards.registry import board_folders
 from cmbuild.catalog import find_board
-from cmbuild.pipeline.request import BoardChoice, BuildRequest, ModelChoice, PackageRequest
+from cmbuild.pipeline.request import (
+    NATIVE,
+    BoardChoice,
+    BuildRequest,
+    ModelChoice,
+    PackageRequest,
+)
 from cmcompiler.target import BEST_ISA
 
 if TYPE_CHECKING:
@@ -81,4 +87,4 @@ def board_like(cpu: str) -> str:
     boards = [board for board in map(find_board, folders) if board.layout is not None]
     same = (board.name for board in boards if board.cpu == cpu)
     alike = (board.name for board in boards if BEST_ISA.get(cpu) is board.isas[0])
-    return next(same, None) or next(alike, "native")
+    return next(same, None) or next(alike, NATIVE)

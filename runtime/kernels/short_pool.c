@@ -58,6 +58,7 @@ static void maxima(const struct cm_windows *windows, const void *arguments)
     reduce(windows, largest, op->minimum, op->maximum);
 }
 
+/* The loops over windows once for both: they are inlined wherever they stand. */
 static void pool(const struct cm_context *context, const struct cm_call *call, const struct cm_pool *pool,
                  void (*function)(const struct cm_windows *windows, const void *arguments))
 {

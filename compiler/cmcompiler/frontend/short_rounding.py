@@ -17,7 +17,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 from torch.nn import functional
 
-from cmcompiler.frontend.narrow_observers import holds_nibbles
+from cmcompiler.frontend.narrow_observers import LEAST_STEP, holds_nibbles
 from cmcompiler.frontend.operators import recurrent
 from cmcompiler.frontend.operators.short import LIBRARY
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
@@ -44,8 +44,6 @@ _FEW = 128
 
 _TRIED = tuple(LEVELS + 0.5 - each / 2 for each in range(64))
 """Steps in the largest weight of a row. Later columns make up for what this one loses."""
-
-_LEAST = 1e-30
 
 _EXACT = 1e-4
 """The share of a step that single precision may lose of weights that need no rounding."""
@@ -309,7 +307,7 @@ def rounded_rows(rows: Tensor, wanted: Tensor, products: Tensor) -> Tensor:
     wanted, products = wanted[..., order], products[:, order][..., order]
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(products + _DAMPING * _power(products)))
     shares = torch.linalg.cholesky(inverse, upper=True)
-    most = rows.abs().amax(2).clamp(min=_LEAST)
+    most = rows.abs().amax(2).clamp(min=LEAST_STEP)
     best, least = torch.empty_like(wanted), torch.full_like(most, torch.inf)
     for levels in _TRIED if rows.shape[2] <= _FEW else (LEVELS,):
         made, error = _in_steps(wanted, most / levels, shares)
@@ -340,7 +338,7 @@ def _in_steps(wanted: Tensor, steps: Tensor, shares: Tensor) -> tuple[Tensor, Te
 
 def _is_exact(rows: Tensor) -> bool:
     lost = (in_stored_steps(rows) - rows).abs()
-    return bool((lost < _EXACT * rows.abs().amax(1, keepdim=True) / LEVELS + _LEAST).all())
+    return bool((lost < _EXACT * rows.abs().amax(1, keepdim=True) / LEVELS + LEAST_STEP).all())
 
 
 def _windows(x: Tensor, kernel: torch.Size, *window: Any) -> Tensor:
