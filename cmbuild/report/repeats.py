@@ -51,7 +51,7 @@ def _loop(names: Sequence[str], at: int) -> tuple[int, int]:
         turn, turns = names[at : at + length], 0
         while names[at + length * (turns + 1) : at + length * (turns + 2)] == turn:
             turns += 1
-        # Of equally long ones the shortest turn.
+        # The shortest turn among equally long ones.
         if length * turns >= _LEAST and length * turns > best[0] * best[1]:
             best = (length, turns)
     return best

@@ -166,7 +166,7 @@ def need(board: Board, program: ProgramSize, code: CodeSize) -> Need:
     if layout.hot is not None:
         used[layout.hot] += code.hot
     if layout.hot_kernels is not None:
-        used[layout.hot_kernels] += code.code  # of it, all but start-up and tables
+        used[layout.hot_kernels] += code.code  # the image without start-up and tables
     over = {name: size - board.regions[name].size for name, size in used.items()}
     return Need(program, code, stack, {name: size for name, size in over.items() if size > 0})
 

@@ -16,7 +16,7 @@ _CONFIGURATION = re.compile(r"^\s*fatal: .+|^CMake Error.*(\n[ \t]+\S.*)*", re.M
 _SCRIPT = re.compile(r"^CMake Error.*\n\s+.*failed with return code: \d+", re.MULTILINE)
 _PROGRESS = re.compile(r"(-- |Parsing |Loaded configuration |Merged configuration )")
 _UNDERLINE = re.compile(r"[=-]+")
-_LONGEST = 400  # of a script's words
+_LONGEST = 400  # characters of a script's words
 
 
 def telling_line(output: str) -> str:

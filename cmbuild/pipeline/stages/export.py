@@ -155,7 +155,7 @@ class ExportStage(Stage):
         """Seconds of the steps of the last export of this model; empty if there is none."""
         records = self._folder.glob(f"{self.name}-*/{RECORD}")
         for file in sorted(records, key=lambda file: file.stat().st_mtime, reverse=True):
-            with suppress(Exception):  # of another version, or being written
+            with suppress(Exception):  # a record of another version, or one being written
                 return read_json(ExportRecord, file).seconds
         return {}
 

@@ -49,7 +49,7 @@ _IMAGES = {
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """What a part takes instead of what it got.
+    """The arguments that a part takes, in place of those that it got.
 
     Attributes:
         text: `takes 100 features, got 5408`.
@@ -144,7 +144,7 @@ def _failed(error: Exception) -> _Call | None:
 
 
 def _need(part: nn.Module, x: Tensor) -> _Need | None:
-    """What the part takes; None if that is known to no one but the part."""
+    """The arguments that the part takes; None if that is known to no one but the part."""
     if isinstance(part, (nn.Embedding, nn.EmbeddingBag)):
         return _tokens(part, x)
     if not x.is_floating_point() and not x.is_complex() and _is_of_floats(part):

@@ -193,7 +193,7 @@ def _name(node: Node) -> str:
 
 
 def source_of(held: Node) -> Node:
-    """What a node rounds to a range; numbers of 16 bits may be rounded to 8 once more."""
+    """The node that is rounded to a range; numbers of 16 bits may be rounded to 8 once more."""
     return _finest(held).all_input_nodes[0]
 
 

@@ -19,7 +19,7 @@ _DECOMPOSITIONS = "torch._inductor.fx_passes.post_grad"
 """Whence torch.export has the function that replaces functionalized operators."""
 
 _FUNCTIONALIZED = {"auto_functionalized", "auto_functionalized_v2", "control_deps"}
-"""What it replaces, and what may have some in its subgraphs."""
+"""The operators that it replaces, and those whose subgraphs may have some."""
 
 _LATE = (
     # Dynamo knows parameters that are divided among devices.

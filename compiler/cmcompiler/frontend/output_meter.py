@@ -24,7 +24,7 @@ class TriedOutputs:
 
 
 class OutputMeter:
-    """What rounding leaves of a graph's outputs on samples.
+    """SNR of a graph's rounded outputs on samples.
 
     Args:
         halves: the samples that decide, and the others of those that are tried.

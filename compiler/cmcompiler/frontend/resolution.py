@@ -26,7 +26,7 @@ Pair = tuple[Any, Any]
 """A value in float, and the same with the nearest operands rounded."""
 
 Powers = tuple[float, float]
-"""Of a signal, and of its noise."""
+"""Energy of a signal, and of its noise."""
 
 
 class OperandRounding:

@@ -169,7 +169,7 @@ def _asks(node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What came of calibration inputs.
+    """Result of a run on calibration inputs.
 
     Attributes:
         run: done.
@@ -183,7 +183,7 @@ class Calibration:
 
     @property
     def noted(self) -> list[Sequence[Tensor]]:
-        """Those of the first run in which each node had unstorable numbers, and a few others."""
+        """Samples of the first run in which each node had unstorable numbers, and a few others."""
         first = set(self.run.unstorable.values())
         others = range(1, min(_OTHERS, len(self.samples)) + 1) if first else ()
         return [self.samples[number - 1] for number in sorted(first.union(others))]

@@ -269,7 +269,7 @@ class DepthwiseConv2d(Convolution):
         ]
 
     def _fitted(self, inputs: Tensors, isa: Isa) -> DepthwiseConv2d:
-        """The same with zeros up to 3x3 taps, where the kernel for those takes it."""
+        """This layer with zeros up to 3x3 taps, where the kernel for those takes it."""
         height, width = self.window.kernel
         if isa is not Isa.DSP or self.window.area == 9 or max(self.window.reach) > 3:
             return self
@@ -332,7 +332,7 @@ class DepthwiseConv2d(Convolution):
         return RowCall(call, {inputs[0]: op.window.rows}, scheme.band)
 
     def _pixels_call(self, inputs: Tensors, outputs: Tensors) -> KernelCall:
-        """The same for any kernel, pixel by pixel."""
+        """Call of the kernel for any window, pixel by pixel."""
         filters = self._filters16
         arguments = DepthwiseArguments16(
             ImageRows.of(inputs[0]),
@@ -364,7 +364,7 @@ class DepthwiseConv2d(Convolution):
         return scheme_call(scheme, inputs, outputs, self.window, values=self.values(ends))
 
     def _in_groups(self, images: Tensor) -> Convolution:
-        """The same as a convolution in groups of one channel each."""
+        """This layer as a convolution in groups of one channel each."""
         return Conv2d(
             self.weights.transpose(2, 0, 1)[..., np.newaxis],
             self.bias,

@@ -1,4 +1,4 @@
-"""The same bytes under another shape: views that programs elide, and aten's view-like operators.
+"""Views, the same bytes under another shape, that programs elide, and aten's view-like operators.
 
 Parts of a tensor that lie together are views as well.
 """

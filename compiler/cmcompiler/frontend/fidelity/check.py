@@ -242,7 +242,7 @@ class LayerComparison:
         errors.add(exact, made, before, step)
 
     def errors(self) -> list[LayerError]:
-        """Those of the program's layers, then of its inputs and outputs."""
+        """Errors of the program's layers, then of its inputs and outputs."""
         layers = []
         for each in self._pairs:
             whole, *parts = (errors.layer() for errors in self._errors[each.node].values())

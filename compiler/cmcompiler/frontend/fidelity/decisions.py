@@ -33,10 +33,10 @@ _PLACING = {"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mo
 """Operators whose second result is where their elements were."""
 
 _CASTS, _CUTS = ({each.overloadpacket.__name__ for each in kind} for kind in (CASTS, CUTS))
-"""Whatever their overloads take."""
+"""Operators of any overload."""
 
 _HALVINGS = 60
-"""Of a step: as far as single precision tells numbers apart next to 0."""
+"""Halvings of a step: as far as single precision tells numbers apart next to 0."""
 
 _JUMP = 8.0
 """Steps of a function's results, and times what lies beside it, that are not a slope."""

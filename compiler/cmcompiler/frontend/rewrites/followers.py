@@ -1,4 +1,4 @@
-"""What follows a layer and may be fused with it: a view in between must come after it."""
+"""Operators that follow a layer and may be fused with it: a view in between must come after it."""
 
 from __future__ import annotations
 

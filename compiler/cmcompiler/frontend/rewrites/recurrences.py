@@ -98,7 +98,7 @@ def _of_logarithms(node: Any) -> Node | None:
 
 
 def _terms(quotient: Any, product: Any) -> Node | None:
-    """What is divided by a running product."""
+    """The dividend of a running product."""
     if _is(quotient, _ATEN.div.Tensor):
         terms, divisor = quotient.args
         return terms if isinstance(terms, Node) and _unguarded(divisor) is product else None

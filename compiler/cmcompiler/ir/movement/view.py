@@ -1,4 +1,4 @@
-"""The same bytes under another shape, or a contiguous part of them."""
+"""Views: the same bytes under another shape, or a contiguous part of them."""
 
 from __future__ import annotations
 

@@ -175,14 +175,14 @@ def _for_any(
 
 def _by_pixels(weights: bytes, filters: Filters, window: Window) -> Scheme:
     """One pixel at a time."""
-    pointers = 8 * -(-window.area // 4) * 4  # of a computer with 64 bits
+    pointers = 8 * -(-window.area // 4) * 4  # pointers of 64 bits
     space = len(filters.bias)
     return Scheme("depthwise_conv2d", ANY, weights, 1, 1, pointers + space)
 
 
 def _by_pixels_short(filters: Filters16, window: Window) -> Scheme:
     """One pixel at a time of int16 images, for kernels of 3x3."""
-    pointers = 8 * -(-window.area // 4) * 4  # of a computer with 64 bits
+    pointers = 8 * -(-window.area // 4) * 4  # pointers of 64 bits
     workspace = pointers + 2 * len(filters.bias)
     weights = filters.by_channel
     return Scheme("depthwise_conv2d_3x3_s16", FOR_3X3_SHORT, weights, 1, 1, workspace)

@@ -77,7 +77,7 @@ def choose(
         weights = b"".join(_by_words(pair) for pair in _pairs(filters, each))
     else:
         return None
-    pointers = 8 * (window.area + window.area % 2)  # of a computer with 64 bits
+    pointers = 8 * (window.area + window.area % 2)  # pointers of 64 bits
     workspace = pointers + image[3]
     return Scheme("depthwise_conv2d_shared", SHARED, weights, 1, 1, workspace)
 

@@ -257,7 +257,7 @@ class Recurrence(Op):
     def layer(
         self, sequence: Tensor, output: Tensor, isa: Isa, *, narrow: bool = False
     ) -> PackedLayer:
-        """What the kernel's loop over time takes.
+        """Arguments of the kernel's loop over time.
 
         Args:
             narrow: for kernels that take weights of four bits.

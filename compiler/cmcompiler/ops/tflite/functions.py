@@ -209,7 +209,7 @@ def _logarithm(x: float) -> float:
 
 
 _LARGEST_EXPONENT = 88.0
-"""Of exponentials that single precision holds."""
+"""Limit of exponentials that single precision holds."""
 
 
 @tflite_op("GELU")

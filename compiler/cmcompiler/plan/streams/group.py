@@ -160,7 +160,7 @@ def make_group(
         if any(stages[writer].call.accumulates for t in by_rows for writer in writers.get(t, ())):
             return None
         for call in calls[index]:
-            # What is accumulated begins with the first row.
+            # Accumulation begins with the first row.
             if upward and call.accumulates:
                 return None
             ordered = _from_below(call, output) if upward else call
