@@ -145,7 +145,8 @@ class Draft:
     def in_streams(self, streams: tuple[Stream, ...]) -> Draft:
         """This draft with these streams."""
         if streams not in self._others:
-            self._others[streams] = replace(self, streams=streams)
+            hosts = {guest: self.storage[host] for s in streams for guest, host in s.hosts.items()}
+            self._others[streams] = replace(self, streams=streams, storage=self.storage | hosts)
         return self._others[streams]
 
     def enlarged(self, size: int) -> Draft:

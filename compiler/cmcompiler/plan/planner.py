@@ -73,6 +73,7 @@ def plan_of(draft: Draft) -> Plan:
     chosen = draft.streams
     constants = ConstantPool()
     rings = {tensor: rows for stream in chosen for tensor, rows in stream.rings.items()}
+    passing = {guest for stream in chosen for guest in stream.hosts}
     resolver = Resolver(memory, grown.offsets, constants, rings, len(chosen))
     drained = {port.tensor for port in graph.outputs if port.fed}
     exact = exact_tensors(graph, lambda op: op.exact)
@@ -121,7 +122,7 @@ def plan_of(draft: Draft) -> Plan:
                 writes=tuple(
                     t
                     for t in (joined.get(entry.node, ()) if is_strip else node.outputs)
-                    if is_last and t not in rings and t not in drained
+                    if is_last and t not in rings and t not in passing and t not in drained
                 ),
                 exact=all(tensor in exact for tensor in node.outputs),
                 arithmetic=arithmetic[entry.node],

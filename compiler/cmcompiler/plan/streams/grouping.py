@@ -20,6 +20,7 @@ from cmcompiler.plan.scratch import call_scratch, kept_scratch
 from cmcompiler.plan.storage import Storage
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
 from cmcompiler.plan.streams.group import make_group
+from cmcompiler.plan.streams.shared_rings import SharedRings
 from cmcompiler.plan.streams.stream import Stream, Takeover
 from cmcompiler.plan.streams.turns import Rows, measure
 
@@ -206,7 +207,11 @@ class Grouping:
                 rows = (reach.high - reach.low) // reach.divisor
                 rows = min(max(rows, 1), tensor.shape[1])
                 sizes[tensor] = max(sizes.get(tensor, 0), rows * row_bytes(tensor))
-        return sizes
+        return sizes | dict.fromkeys(self._shared.every, 0)
+
+    @cached_property
+    def _shared(self) -> SharedRings:
+        return SharedRings.of(self._graph, self._row_calls, self._lonely, self._storage)
 
     def _pair(self, start: int, end: int, whole: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
         """The largest input that nothing reads later, and the largest output to take its place."""
@@ -289,9 +294,11 @@ class Grouping:
             return None
         pair = self._pair(start, end, whole)
         made = self._graph.nodes[start:end]
-        key = made, frozenset(inner), bands, upward, pair
+        hosts = self._shared.hosts(group)
+        key = made, frozenset(inner), bands, upward, pair, tuple(hosts.items())
         if key not in self._measured:
-            self._measured[key] = measure(group, *pair) if pair else measure(group)
+            spent, result = pair or (None, None)
+            self._measured[key] = measure(group, spent, result, hosts)
         rows = self._measured[key]
         takeover, saved = None, 0
         if pair and rows.shift is not None:
@@ -300,11 +307,12 @@ class Grouping:
             if saved <= 0:
                 takeover, saved = None, 0
         size = self._passing[start] + self._written(whole, start) - saved
-        size += sum(aligned(count * row_bytes(ring)) for ring, count in rows.rings.items())
+        own = ((ring, rows.rings[ring]) for ring in rows.rings if ring not in hosts)
+        size += sum(aligned(count * row_bytes(ring)) for ring, count in own)
         size += aligned(PROGRESS_BYTES * group.step_count)
         scratch = [self._scratch_of(stage.call) for stage in group.stages]
         size += sum(kept for kept, _ in scratch) + max(passing for _, passing in scratch)
-        return Stream(group, rows.rings, takeover, rows.turns, size)
+        return Stream(group, rows.rings, takeover, rows.turns, size, hosts)
 
     def _with_band(self, index: int, part: int, band: int) -> RowCall:
         """A row call of a node with so many rows at once: the same one each time."""

@@ -49,6 +49,7 @@ class Stream:
         rings: rows that the ring of each tensor holds.
         turns: how often its stages are called.
         bytes: in use while it runs, with what others keep there and the least scratch.
+        hosts: the results in whose memory other images lie.
     """
 
     group: Group
@@ -56,6 +57,7 @@ class Stream:
     takeover: Takeover | None
     turns: int
     bytes: int
+    hosts: Mapping[Tensor, Tensor]
 
     @property
     def bands(self) -> tuple[int, ...]:
@@ -79,4 +81,6 @@ class Stream:
 
     @property
     def ring_bytes(self) -> dict[Tensor, int]:
-        return {tensor: rows * row_bytes(tensor) for tensor, rows in self.rings.items()}
+        """Of the rings that have memory of their own."""
+        rings = self.rings.items()
+        return {ring: rows * row_bytes(ring) for ring, rows in rings if ring not in self.hosts}

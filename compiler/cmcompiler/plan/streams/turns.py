@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from math import lcm
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cmcompiler.ir.rows import row_bytes
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.plan.streams.group import Group
+
+NONE: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 class Turn(NamedTuple):
@@ -100,15 +103,21 @@ class Rows:
     turns: int
 
 
-def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = None) -> Rows:
+def measure(
+    group: Group,
+    spent: Tensor | None = None,
+    result: Tensor | None = None,
+    hosts: Mapping[Tensor, Tensor] = NONE,
+) -> Rows:
     """Takes all turns.
 
     Args:
         spent, result: an input of the group that nothing reads later, and an output of it.
+        hosts: the results in whose memory other images lie.
     """
     stages = group.stages
     made = [stage.start for stage in stages]
-    kept = dict.fromkeys(group.rings, 1)
+    kept = dict.fromkeys((ring for ring in group.rings if ring not in hosts), 1)
     room, count = 1 << 62, 0
     readers = {
         tensor: [
@@ -129,7 +138,12 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
                 first = min(first, row)
         return first if first > 0 else 0
 
-    outputs = [(s.output, s.ordered.first, s.ordered.step, s.output in kept) for s in stages]
+    places = [hosts.get(stage.output, stage.output) for stage in stages]
+    sharing = {place: [place, *(t for t in hosts if hosts[t] is place)] for place in places}
+    outputs = [
+        (place, stage.ordered.first, stage.ordered.step, place in kept)
+        for place, stage in zip(places, stages, strict=True)
+    ]
     others = [
         [
             (index, stages[index].ordered.first, stages[index].ordered.step, stages[index].end)
@@ -142,7 +156,7 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
         tensor, offset, step, is_ring = outputs[at]
         end = offset + step * (stop - 1) + 1
         if is_ring:
-            first = first_needed(tensor)
+            first = min(map(first_needed, sharing[tensor]))
             # What another writer has yet to write may be rows that no reader takes.
             for index, begin, pace, final in others[at]:
                 if made[index] < final:
@@ -152,6 +166,7 @@ def measure(group: Group, spent: Tensor | None = None, result: Tensor | None = N
             room = min(room, first_needed(spent) * row_bytes(spent) - end * row_bytes(tensor))
         made[at] = stop
     rings = {t: _round(group, t, rows) for t, rows in kept.items()}
+    rings |= {guest: rings[host] for guest, host in hosts.items() if host in rings}
     return Rows(rings, None if spent is None else max(0, -room), count)
 
 
