@@ -188,6 +188,8 @@ def rsqrt(make: Maker) -> None:
     shared={"shape": (1, 1, 6)},
     quarters={"shape": (1, 1, 6), "scale": 1 / 64, "same": True},
     one={"shape": (1, 1, 1)},
+    each={"shape": (4, 8, 6)},
+    rows={"shape": (4, 1, 1)},
 )
 def prelu(make: Maker, shape: tuple[int, ...], *, scale: float = 0.011, same: bool = False) -> None:
     alpha = make.file.constant(make.int8(*shape), scale=scale, zero_point=2)

@@ -206,7 +206,12 @@ def add(
     make.file.operator("ADD", (lhs, rhs), (out,), activation=activation)
 
 
-@case(plain={}, sharp={"beta": 2.5, "scale": 0.31}, rows={"shape": (2, 3, 4, 6)})
+@case(
+    plain={},
+    sharp={"beta": 2.5, "scale": 0.31},
+    rows={"shape": (2, 3, 4, 6)},
+    many={"shape": (90, 7), "scale": 0.2},
+)
 def softmax(
     make: Maker, *, shape: tuple[int, ...] = (3, 10), beta: float = 1.0, scale: float = 0.1
 ) -> None:
@@ -279,14 +284,12 @@ def unidirectional_sequence_lstm(
     operands += [-1] * 3
     operands += [make.file.constant(make.int32(units), scale=0.0004) for _ in range(4)]
     operands += [-1] * 2
-    operands.append(
-        make.file.tensor((batch, units), scale=hidden_scale, zero_point=1, is_variable=True)
-    )
+    operands.append(make.variable((batch, units), hidden_scale, 1))
     operands.append(make.file.tensor((batch, units), np.int16, scale=cell, is_variable=True))
     operands += [-1] * 4
     out = make.result((*shape, units), hidden_scale, 1)
-    between = [make.file.tensor((units,), np.int16, scale=2**-12) for _ in range(4)]
-    between.append(make.file.tensor((units,), scale=hidden_scale, zero_point=1))
+    between = [make.file.tensor((0,), np.int16, scale=2**-12) for _ in range(4)]
+    between.append(make.file.tensor((0,), scale=hidden_scale, zero_point=1))
     make.file.operator(
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
         operands,

@@ -72,6 +72,10 @@ class Maker:
         self.outputs.append(index)
         return index
 
+    def variable(self, shape: Sequence[int], scale: float, zero_point: int) -> int:
+        """Activations that an operator keeps."""
+        return self.file.tensor(shape, scale=scale, zero_point=zero_point, is_variable=True)
+
     def made(self, name: str, samples: int) -> TfliteCall:
         data = self.file.write(self.inputs, self.outputs)
         return TfliteCall(

@@ -131,6 +131,16 @@ class ClippedLstmArguments(Arguments):
         return self.lstm.whole(macs, outputs, calls, lanes)
 
 
+@dataclass(frozen=True)
+class ShortClippedLstmArguments(Arguments):
+    """A layer of int16 numbers whose cells are clipped in both directions."""
+
+    c_name = "cm_lstm_s16_clipped"
+
+    lstm: ShortLstmArguments
+    cell_limit: Int32
+
+
 @dataclass(frozen=True, eq=False)
 class Projection:
     """Rows of units to rows of outputs.
@@ -233,10 +243,7 @@ class Lstm(Recurrence):
             "initial": self.initial,
         }
         if self.is_int16:
-            layer, filters = short_layer(self, inputs[0], outputs[0], isa)
-            short = ShortLstmArguments(layer=layer, **states)
-            kernel = f"lstm{filters.suffix}"
-            return [KernelCall.of(kernel, short, microkernel=filters.microkernel)]
+            return [self._short_call(inputs, outputs, isa, states)]
         narrow = self.is_narrow and self.cell_limit is None
         arguments = LstmArguments(
             layer=self.layer(inputs[0], outputs[0], isa, narrow=narrow),
@@ -248,6 +255,18 @@ class Lstm(Recurrence):
             return [KernelCall.of("lstm_clipped", clipped, microkernel=GEMV16, family="lstm")]
         suffix, microkernel = self.family
         return [KernelCall.of(f"lstm{suffix}", arguments, microkernel=microkernel)]
+
+    def _short_call(
+        self, inputs: Tensors, outputs: Tensors, isa: Isa, states: Mapping[str, Any]
+    ) -> KernelCall:
+        is_clipped = self.cell_limit is not None
+        layer, filters = short_layer(self, inputs[0], outputs[0], isa, may_be_narrow=not is_clipped)
+        kernel, microkernel = f"lstm{filters.suffix}", filters.microkernel
+        short = ShortLstmArguments(layer=layer, **states)
+        if self.cell_limit is None:
+            return KernelCall.of(kernel, short, microkernel=microkernel)
+        clipped = ShortClippedLstmArguments(short, self.cell_limit)
+        return KernelCall.of(f"{kernel}_clipped", clipped, microkernel=microkernel, family=kernel)
 
     def _packed_projection(self, isa: Isa) -> PackedProjection:
         own = self.projection

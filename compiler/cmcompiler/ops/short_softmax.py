@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +28,12 @@ Numbers = npt.NDArray[np.int64]
 
 
 def interpolation_table(
-    function: Callable[[float], float], low: float, high: float, scale: float
+    function: Callable[[Any], float], low: Any, high: Any, scale: float
 ) -> tuple[int, ...]:
     """513 entries of a function between two arguments, in steps of 1 / scale.
 
-    Each is less half of what interpolation errs by in the middle before the next one.
+    Each is less half of what interpolation errs by in the middle before the next one. Computed in
+    the precision of `low`.
     """
     step = (high - low) / STEPS
     entries = []
@@ -76,7 +77,8 @@ def exponentials(reach: int) -> tuple[int, ...]:
 @cache
 def reciprocals() -> tuple[int, ...]:
     """1 / (1 + x) on [0, 1], of 15 fractional bits."""
-    return interpolation_table(lambda x: 1 / (1 + x), 0.0, 1.0, 32768.0)
+    # TFLite computes the table in float32: two entries lie within its rounding of a half.
+    return interpolation_table(lambda x: 1 / (1 + x), np.float32(0), np.float32(1), 32768.0)
 
 
 @dataclass(frozen=True)

@@ -47,13 +47,20 @@ class PackedShortLayer(Struct):
 
 
 def short_layer(
-    op: Recurrence, sequence: Tensor, output: Tensor, isa: Isa
+    op: Recurrence, sequence: Tensor, output: Tensor, isa: Isa, *, may_be_narrow: bool = True
 ) -> tuple[PackedShortLayer, Filters16]:
-    """The loop over time, and filters that tell the kernel and its microkernel."""
+    """The loop over time, and filters that tell the kernel and its microkernel.
+
+    Args:
+        may_be_narrow: the layer has a kernel for weights of four bits.
+    """
     products = [op.input_product, op.hidden_product]
     lows = [each.low if isinstance(each, FineGateProduct) else None for each in products]
     chosen = [each if isinstance(each, ShortGateProduct) else None for each in (*products, *lows)]
-    banks = [None if each is None else each.filters.narrowed for each in chosen]
+    banks = [
+        None if each is None else each.filters.narrowed if may_be_narrow else each.filters
+        for each in chosen
+    ]
     is_short = all(each.is_short for each in banks if each is not None)
     filters = [replace(each, is_short=is_short) for each in banks if each is not None]
     is_narrow = any(each.is_narrow for each in filters)

@@ -17,6 +17,7 @@ from cmcompiler.ops.support.gates import GATE_BITS, GateProduct, Narrowing
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.support.recurrence import Walk
 from cmcompiler.ops.support.requantize import Int8Array, Int32Array, wrap32
+from cmcompiler.ops.support.short_gates import ShortGateProduct, ShortNarrowing
 from cmcompiler.ops.svdf import Svdf
 from cmcompiler.ops.tflite._scales import (
     FusedActivation,
@@ -49,8 +50,12 @@ _ABSENT = (
 @tflite_op("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def read_lstm(call: Call) -> None:
     """Each run starts from zero, unless the reader keeps the file's variables of state."""
-    sequence = call.tensor("input", dtype=np.int8, rank=3)
-    output = call.output("out", dtype=np.int8)
+    is_short = call.element("input") == np.int16
+    element = np.dtype(np.int16 if is_short else np.int8)
+    sequence = call.tensor("input", dtype=element, rank=3)
+    output = call.output("out", dtype=element)
+    if call.element("hidden") != element:
+        call.wrong_type(f"hidden is {call.element('hidden').name}, not {element.name}")
     for name in _ABSENT:
         if not call.is_none(name):
             call.unsupported(f"it has {name}")
@@ -68,7 +73,7 @@ def read_lstm(call: Call) -> None:
         call.unsupported(f"{list(sequence.shape)} with {units} units")
     inputs = _gates(call, "input_to", source, (units, features), [f"{g}_bias" for g in _GATES])
     hiddens = _gates(call, "hidden_to", hidden, (units, units), [])
-    narrowing = Narrowing(*quantize_multiplier(2.0**-30 / hidden.scale), hidden.zero_point)
+    make = ShortNarrowing if is_short else Narrowing
     is_kept = call.is_kept("hidden") and call.is_kept("cell")
     op = Lstm(
         Walk(is_batch_first, is_reverse=False, has_initial=is_kept),
@@ -79,9 +84,9 @@ def read_lstm(call: Call) -> None:
         hidden.zero_point,
         slot=0,
         cell_bits=_cell_bits(call),
-        narrowing=narrowing,
+        narrowing=make(*quantize_multiplier(2.0**-30 / hidden.scale), hidden.zero_point),
         projection=None,
-        initial=Narrowing(*(quantize_multiplier(float(is_kept))), hidden.zero_point),
+        initial=make(*quantize_multiplier(float(is_kept)), hidden.zero_point),
         has_final=is_kept,
         cell_limit=_cell_limit(call),
     )
@@ -94,21 +99,23 @@ def read_lstm(call: Call) -> None:
 def _emit_kept(call: Call, op: Lstm, sequence: Operand, output: Operand) -> None:
     """The layer from the state of the run before, and the state for the next one."""
     shape = op.batch, op.units
-    hidden, cell = call.tensor("hidden", dtype=np.int8), call.tensor("cell", dtype=np.int16)
+    hidden, cell = call.tensor("hidden"), call.tensor("cell", dtype=np.int16)
     last, final = call.output("hidden"), call.output("cell")
     if (hidden.shape, cell.shape) != (shape, shape):
         call.invalid(f"states of shapes {list(hidden.shape)} and {list(cell.shape)}")
-    same = rescale(call, 0, 1.0)
-    limits = np.iinfo(np.int16)
-    widened = TwoSlopes(
-        np.dtype(np.int16), op.zero_point, 0, same, same, limits.min, limits.max, name="requantize"
-    )
-    before = call.temporary(np.int16, shape)
-    call.emit(widened, [hidden.tensor], [before])
+    before = hidden.tensor
+    if not op.is_int16:
+        same = rescale(call, 0, 1.0)
+        limits = np.iinfo(np.int16)
+        ends = limits.min, limits.max
+        zero_points = op.zero_point, 0
+        widened = TwoSlopes(np.dtype(np.int16), *zero_points, same, same, *ends, name="requantize")
+        before = call.temporary(np.int16, shape)
+        call.emit(widened, [hidden.tensor], [before])
     # The first step of the result holds the initial outputs.
     sizes = list(output.shape)
     sizes[op.walk.time] += 1
-    every = call.intermediate(np.int8, sizes, range(3))
+    every = call.intermediate(output.dtype, sizes, range(3))
     call.emit(op, [sequence.tensor, before, cell.tensor], [every.tensor, final.tensor])
     read = Strided.of(every)
     steps = read.slice(op.walk.time, 1, op.steps)
@@ -155,12 +162,21 @@ def _gates(
         scales = read_channel_scales(call, name, shape[0], 0)
         factors += [product_factor(source, scale, 2.0**-GATE_BITS) for scale in scales]
         parts.append(weights)
-    bias = [call.constant(name, dtype=np.int32, rank=1) for name in biases]
+    is_short = call.element("input") == np.int16
+    kind = np.int64 if is_short else np.int32
+    bias = [call.constant(name, dtype=kind, rank=1) for name in biases]
     if any(part.shape != shape[:1] for part in bias):
         call.invalid(f"the biases are not of {shape[0]} units")
-    return gate_product(
-        np.concatenate(parts), np.concatenate(bias) if bias else None, source.zero_point, factors
-    )
+    weights, added = np.concatenate(parts), np.concatenate(bias) if bias else None
+    if not is_short:
+        return gate_product(weights, added, source.zero_point, factors)
+    if added is None:
+        added = np.zeros(len(weights), np.int64)
+    multipliers, shifts = zip(*map(quantize_multiplier, factors), strict=True)
+    try:
+        return ShortGateProduct.checked(weights, added, multipliers, shifts)
+    except ValueError as error:
+        call.unsupported(str(error))
 
 
 def gate_product(
