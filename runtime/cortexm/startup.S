@@ -60,6 +60,12 @@ cm_reset:
     ldr r2, =0x00f00000
     orrs r1, r1, r2
     str r1, [r0]
+#ifdef __ARM_FEATURE_MVE
+    ldr r0, =0xe000ed14 /* CCR.LOB: the cache that makes branches of low-overhead loops free */
+    ldr r1, [r0]
+    orr r1, r1, #1 << 19
+    str r1, [r0]
+#endif
     dsb
     isb
 #endif

@@ -26,17 +26,15 @@ static int32_t count_chunks(const struct cm_gemm *gemm)
     return gemm->depth > CHUNK ? (int32_t)((uint32_t)(gemm->depth + CHUNK - 1) / CHUNK) : 1;
 }
 
-/* The loop over the chunks between the first and the last is in turns of four, or begins after these. Surplus
-   columns of the last block overwrite its last one. */
+/* Surplus columns of the last block overwrite its last one. */
 void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm)
 {
-    const int32_t chunks = count_chunks(gemm), between = chunks - 2, turns = between / 4;
+    const int32_t chunks = count_chunks(gemm);
     const int32_t rows = gemm->rows, lhs_stride = gemm->lhs_stride, out_stride = gemm->out_stride;
     const int32_t has_pairs = rows > 1, surplus = has_pairs ? rows % 2 : 0;
     const uint32_t last = (uint32_t)gemm->columns - 1, blocks = last / COLUMNS;
     product->weights = (const int8_t *)gemm->weights + sizeof(struct block);
-    product->turns = turns;
-    product->entry = (3 - between % 4) * CHUNK_CODE + (turns == 0 ? 4 * CHUNK_CODE + LOOP_END_CODE : 0);
+    product->between = chunks - 2;
     product->rewind = 2 * lhs_stride - chunks * CHUNK;
     product->out_step = 2 * out_stride;
     product->pending = product->lhs_back = surplus != 0 ? lhs_stride : 0;

@@ -19,9 +19,9 @@ struct block {
 
 /* Operands of the assembly, in its stack frame. */
 struct product {
-    int32_t turns;         /* r9: of the loop over chunks */
+    int32_t between;       /* r9: chunks between the first and the last */
     const int8_t *weights; /* r1: of the block, behind its head */
-    int32_t entry;         /* of the loop, in bytes from its start */
+    int32_t resume;        /* where the last pair of rows goes on, once it is known */
     int32_t lhs_back;      /* if a row is left after the pairs, it makes a pair with the one before it: */
     int32_t rewind;        /* r0: from the end of a row of lhs to the start of the next but one */
     int32_t out_step;      /* r2: from one pair of rows to the next */
