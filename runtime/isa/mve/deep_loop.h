@@ -27,26 +27,31 @@
    or the next block, or, after the last one, what is not used; a copy of it goes on at 6, 9 or 10, of which
    r9 has the address until it is at [sp, #8]. Flags tell the last block apart, as FINISH_AND_START changes
    none. `pending` is negative while the pair one row back is multiplied. */
-#define DEEP_LOOP(name, FINISH_AND_START) DEEP_LOOP_FROM(name, FINISH_AND_START, "", "")
+#define DEEP_LOOP(name, FINISH_AND_START) DEEP_LOOP_FROM(name, FINISH_AND_START, "", "", "")
 
 /* For two chunks, between which there are none. */
 #define SKIP_LOOP \
     "cmp r9, #0\n" \
     "beq.w 3b\n"
 
-/* NEXT_ROWS is between blocks, with r3 and r5 as at [sp, #64]; r9 is free. SKIP is before the loop. */
-#define DEEP_LOOP_FROM(name, FINISH_AND_START, NEXT_ROWS, SKIP) \
+/* NEXT_ROWS is between blocks, with r3 and r5 as at [sp, #64]; r9 is free. SKIP is before the loop.
+   OTHER_LOOP, with an entry of its own, shares what is before and behind the pairs of a block. */
+#define DEEP_LOOP_FROM(name, FINISH_AND_START, NEXT_ROWS, SKIP, OTHER_LOOP) \
     product_loop name; \
     __asm(CM_ASM_FUNCTION(name) \
+          "adr.w r2, 1f\n" \
+          "0:\n" \
           "adr.w r4, 6f\n" \
-          "add r4, #1\n" /* Thumb */ \
+          "add r2, #1\n" /* Thumb */ \
+          "add r4, #1\n" \
           "strd r4, r11, [sp, #100]\n" \
+          "str r2, [sp, #108]\n" \
           "ldrd r9, r1, [sp]\n" \
           NEXT_ROW \
           FIRST_COLUMN \
           MULTIPLY(FIRST, "") \
           LOAD_HEAD \
-          "b.w 1f\n" \
+          "ldr pc, [sp, #108]\n" \
           \
           ".p2align 2\n" \
           "3:\n" \
@@ -61,6 +66,8 @@
           MULTIPLY(MORE, "") \
           "beq.w 3b\n" \
           "le 2b\n" \
+          \
+          OTHER_LOOP \
           \
           "4:\n" /* r3, r5 and r9 are free unless a row is left */ \
           "ldr r3, [sp, #60]\n" \
@@ -106,7 +113,7 @@
           "add r7, r9\n" \
           "ldr r11, [sp, #104]\n" \
           "ldr r9, [sp]\n" \
-          "b.w 1b\n" \
+          "ldr pc, [sp, #108]\n" \
           \
           ".p2align 2\n" \
           "9:\n" \
@@ -114,7 +121,7 @@
           "uxth r11, r11\n" \
           "sub r7, r9\n" \
           "ldr r9, [sp]\n" \
-          "b.w 1b\n" \
+          "ldr pc, [sp, #108]\n" \
           \
           ".p2align 2\n" \
           "10:\n" \

@@ -150,7 +150,7 @@ __asm(CM_ASM_FUNCTION(cm_mve_multiply_short_row)
       CM_ASM_END);
 
 PRODUCT_ENTRY(cm_mve_multiply_short, cm_mve_start_short_product);
-DEEP_LOOP_FROM(cm_mve_multiply_short_loop, FINISH_AND_START, "", SKIP_LOOP);
+DEEP_LOOP_FROM(cm_mve_multiply_short_loop, FINISH_AND_START, "", SKIP_LOOP, "");
 /* clang-format on */
 
 /* As for int8 rows of as many bytes, but that chunks of weights are half as long and columns of outputs twice

@@ -16,7 +16,8 @@ enum {
 };
 
 /* clang-format off */
-DEEP_LOOP(cm_mve_multiply_half_up, HALF_UP);
+product_loop cm_mve_multiply_64_half_up;
+DEEP_LOOP_FROM(cm_mve_multiply_half_up, HALF_UP, "", "", LOOP_OF_64(cm_mve_multiply_64_half_up));
 DEEP_LOOP(cm_mve_multiply_right, RIGHT);
 PRODUCT_ENTRY(cm_mve_multiply, cm_mve_start_product);
 /* clang-format on */
@@ -138,7 +139,8 @@ void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
 {
     const int32_t chunks = count_chunks(gemm), lhs_stride = gemm->lhs_stride;
     if (chunks > 2) {
-        multiply(gemm, cm_mve_multiply_half_up);
+        const bool is_dense = chunks == 4 && lhs_stride == 4 * CHUNK;
+        multiply(gemm, is_dense ? cm_mve_multiply_64_half_up : cm_mve_multiply_half_up);
         return;
     }
     shallow_loop *const loop = chunks == 1 ? cm_mve_multiply_16_half_up : cm_mve_multiply_32_half_up;

@@ -93,8 +93,8 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
     "vmladav.s8 lr, q7, q3\n"
 
 PRODUCT_ENTRY(cm_mve_multiply_narrow, cm_mve_start_narrow_product);
-DEEP_LOOP_FROM(cm_mve_multiply_narrow_half_up, FINISH_AND_START("", AS_IT_IS), "", SKIP_LOOP);
-DEEP_LOOP_FROM(cm_mve_multiply_narrow_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO), "", SKIP_LOOP);
+DEEP_LOOP_FROM(cm_mve_multiply_narrow_half_up, FINISH_AND_START("", AS_IT_IS), "", SKIP_LOOP, "");
+DEEP_LOOP_FROM(cm_mve_multiply_narrow_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO), "", SKIP_LOOP, "");
 /* clang-format on */
 
 /* As with weights of eight bits, of which blocks have twice as many bytes. */

@@ -43,8 +43,8 @@ void cm_mve_multiply_groups(const struct joined_groups *groups, product_loop *lo
     "add r5, r9\n" \
     "strd r3, r5, [sp, #64]\n"
 
-DEEP_LOOP_FROM(cm_mve_multiply_groups_half_up, HALF_UP, NEXT_GROUP, "");
-DEEP_LOOP_FROM(cm_mve_multiply_groups_right, RIGHT, NEXT_GROUP, "");
+DEEP_LOOP_FROM(cm_mve_multiply_groups_half_up, HALF_UP, NEXT_GROUP, "", "");
+DEEP_LOOP_FROM(cm_mve_multiply_groups_right, RIGHT, NEXT_GROUP, "", "");
 PRODUCT_ENTRY(cm_mve_multiply_groups, cm_mve_start_groups);
 /* clang-format on */
 
