@@ -26,7 +26,7 @@ void cm_upsample_bilinear_s8(const struct cm_context *context, const struct cm_c
 }
 
 /* Weights have 10 fractional bits, and only the result is rounded. */
-enum { EXACT_ONE = 1 << 10, EXACT_HALF = 1 << 19 };
+enum { EXACT_ONE = 1 << 10, EXACT_HALF = 1 << 19, EXACT_BITS = 10, FINE_BITS = 16 };
 
 /* x * 2^-20 to the nearest integer, halves away from zero. */
 static int8_t rounded(int32_t x)
@@ -55,10 +55,14 @@ void cm_upsample_bilinear_exact_s8(const struct cm_context *context, const struc
         }
 }
 
-void cm_upsample_bilinear_exact_s16(const struct cm_context *context, const struct cm_call *call)
+/* Weights have `bits` fractional bits; inlined, so that they are known. */
+static inline __attribute__((always_inline)) void upsample_short(const struct cm_context *context,
+                                                                 const struct cm_call *call, int32_t bits)
 {
     const struct cm_upsample_bilinear_exact *op = call->arguments;
     const struct cm_blend *rows = cm_read(context, op->rows), *columns = cm_read(context, op->columns);
+    const int32_t one = 1 << bits;
+    const int64_t half = INT64_C(1) << (2 * bits - 1);
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0; y < call->y1; ++y) {
             const int16_t *low = (const void *)cm_read_row(context, &op->input, n, rows[y].low);
@@ -68,11 +72,21 @@ void cm_upsample_bilinear_exact_s16(const struct cm_context *context, const stru
             for (int32_t x = 0; x < op->output.width; ++x) {
                 int32_t left = columns[x].low, right = columns[x].high, along = columns[x].weight;
                 for (int32_t c = 0; c < op->output.channels / 2; ++c) {
-                    int32_t first = low[left + c] * (EXACT_ONE - down) + high[left + c] * down;
-                    int32_t second = low[right + c] * (EXACT_ONE - down) + high[right + c] * down;
-                    int64_t sum = (int64_t)first * (EXACT_ONE - along) + (int64_t)second * along;
-                    *out++ = (int16_t)((sum + (sum > 0 ? EXACT_HALF : -EXACT_HALF)) / (2 * EXACT_HALF));
+                    int32_t first = low[left + c] * (one - down) + high[left + c] * down;
+                    int32_t second = low[right + c] * (one - down) + high[right + c] * down;
+                    int64_t sum = (int64_t)first * (one - along) + (int64_t)second * along;
+                    *out++ = (int16_t)((sum + (sum > 0 ? half : -half)) / (2 * half));
                 }
             }
         }
+}
+
+void cm_upsample_bilinear_exact_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    upsample_short(context, call, EXACT_BITS);
+}
+
+void cm_upsample_bilinear_exact_fine_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    upsample_short(context, call, FINE_BITS);
 }

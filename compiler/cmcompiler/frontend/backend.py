@@ -46,7 +46,7 @@ from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.narrow_constants import narrow_constants
 from cmcompiler.frontend.narrow_weights import narrow_weights
 from cmcompiler.frontend.operators.grid import is_grid
-from cmcompiler.frontend.own_ranges import is_real
+from cmcompiler.frontend.own_ranges import compare_as_read, is_read_in_float, is_real
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED, Fixed, SameAs
 from cmcompiler.frontend.rewrites.constants import number_of
@@ -126,8 +126,9 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
             if node.op == "placeholder" and annotation is not None:
                 _quantize_as_added(node)
             is_number = is_input and is_real(node) and not _is_state(node)
-            if is_number and _is_read_short(node):
+            if is_number and (_is_read_short(node) or is_read_in_float(node, self._precision)):
                 annotation.output_qspec = _int16(None)
+                compare_as_read(node)
             if node.op == "output" and annotation is not None:
                 for result in filter(_is_short_result, node.all_input_nodes):
                     annotation.input_qspec_map.pop(result, None)
@@ -183,7 +184,7 @@ class MovementQuantizer(SharedQspecQuantizer):  # type: ignore[misc]
                 touches[0] |= self._is_quantized_io_boundary(other)
                 touches[1] |= self._is_uint8_quantized_io_boundary(other)
         specs.sort(key=lambda spec: getattr(spec, "dtype", None) is not torch.int16)
-        if mark_short_moves(shared, self.precision):
+        if mark_short_moves(shared, self.precision, is_real):
             specs = [_int16(None)]
         return set(shared), specs, touches[0], touches[1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -52,13 +52,19 @@ def precision_of(node: Node, patterns: Patterns) -> str:
     return _last_match(node, patterns)[1]
 
 
-def mark_short_moves(moves: Collection[Node], patterns: Patterns) -> bool:
+def mark_short_moves(
+    moves: Collection[Node], patterns: Patterns, is_real: Callable[[Node], bool]
+) -> bool:
     """Marks connected movements that have int16 activations, but nothing beside them to tell so.
 
-    Only inputs, constants and outputs are beside them. False if they are others.
+    Only inputs, constants, conditions and outputs are beside them. False if others are.
+
+    Args:
+        is_real: whether a node's result has a range.
     """
     beside = {other for node in moves for other in (*node.all_input_nodes, *node.users)}
-    is_bare = all(node.op != "call_function" for node in beside.difference(moves))
+    others = [node for node in beside.difference(moves) if node.op == "call_function"]
+    is_bare = not any(map(is_real, others))
     is_short = all(precision_of(node, patterns) in SHORT_ACTIVATIONS for node in moves)
     if patterns and is_bare and is_short:
         for node in moves:

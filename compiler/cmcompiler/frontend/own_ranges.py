@@ -13,7 +13,11 @@ from typing import Any
 from torch import Tensor
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize
+from torchao.quantization.pt2e.quantizer import SharedQuantizationSpec
+from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
+from cmcompiler.frontend.chosen_precision import precision_of
+from cmcompiler.frontend.precision import SHORT_ACTIVATIONS, Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.editing import owner
@@ -187,6 +191,24 @@ def is_real(node: Node) -> bool:
     """Whether a node's result has a range; that of a comparison does not."""
     value = node.meta.get("val")
     return not isinstance(value, Tensor) or value.is_floating_point()
+
+
+def is_read_in_float(node: Node, precision: Patterns) -> bool:
+    """Whether only operators in float read an input, in modules of int16 activations."""
+    return all(
+        precision_of(user, precision) in SHORT_ACTIVATIONS
+        and user.op == "call_function"
+        and Q_ANNOTATION_KEY not in user.meta
+        for user in node.users
+    )
+
+
+def compare_as_read(node: Node) -> None:
+    """Lets comparisons of an input with numbers share its range."""
+    for user in node.users:
+        annotation = user.meta.get(Q_ANNOTATION_KEY)
+        if annotation is not None and not is_real(user) and node in annotation.input_qspec_map:
+            annotation.input_qspec_map[node] = SharedQuantizationSpec(node)
 
 
 def _derived(source: Node) -> Iterator[DerivedObserverOrFakeQuantize]:

@@ -1,10 +1,11 @@
-"""Variances, standard deviations and Euclidean lengths of int8 elements: cmbuild's own."""
+"""Variances, standard deviations and Euclidean lengths of int8 or int16 elements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +16,23 @@ from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.norm import LONGEST
 from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
-from cmcompiler.ops.support.requantize import doubling_high_multiply
+from cmcompiler.ops.support.requantize import Range, doubling_high_multiply
+from cmcompiler.ops.support.requantize16 import INT16
 from cmcompiler.ops.support.square_root import inverse_square_root
 
 MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
 
 FARTHEST_SHIFT = 100
 
+LONGEST_SHORT = 1 << 15
+"""Elements of an int16 row whose n·Q is below 2^62."""
+
 
 @dataclass(frozen=True)
 class DeviationArguments(Arguments):
-    """Rows of int8 elements, and what becomes of their variance."""
+    """Rows of int8 or int16 elements, and what becomes of their variance."""
 
-    c_name = "cm_deviation_s8"
+    c_name = "cm_deviation"
 
     input: Place
     output: Place
@@ -43,7 +48,7 @@ class DeviationArguments(Arguments):
 
 @dataclass(frozen=True)
 class Deviation(Op):
-    """V · multiplier · 2^(shift - 31), or √V times that, of each row of n int8 elements.
+    """V · multiplier · 2^(shift - 31), or √V times that, of each row of n elements.
 
     V is n times their sum of squares less the square of their sum, or their sum of squares from a
     centre. docs/exactness.md has the steps.
@@ -52,10 +57,10 @@ class Deviation(Op):
         length: elements of a row, n.
         centre: None for the row's mean.
         is_root: the result is of √V.
+        range: of the type of elements and results.
     """
 
     label = "deviation"
-    element = np.dtype(np.int8)
 
     length: int
     centre: int | None
@@ -64,6 +69,11 @@ class Deviation(Op):
     shift: int
     zero_point: int
     shape: tuple[int, ...]
+    range: Range = INT8
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows = inputs[0].reshape(-1, self.length).astype(np.int64)
@@ -73,7 +83,7 @@ class Deviation(Op):
         else:
             spread = squares - 2 * self.centre * total + self.length * self.centre**2
         steps = np.array([self._steps(int(each)) for each in spread], np.int64)
-        return (INT8.clamp(steps + self.zero_point).reshape(self.shape),)
+        return (self.range.clamp(steps + self.zero_point).reshape(self.shape),)
 
     def _steps(self, spread: int) -> int:
         if spread == 0:
@@ -89,7 +99,7 @@ class Deviation(Op):
         if right > 31 or product == 0:
             return 0
         if right <= 0:
-            return INT8.maximum - INT8.minimum
+            return self.range.maximum - self.range.minimum
         return (product + (1 << (right - 1))) >> right
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
@@ -105,6 +115,8 @@ class Deviation(Op):
             shift=self.shift,
             zero_point=self.zero_point,
         )
+        if self.element == np.int16:
+            return [KernelCall.of("deviation_s16", arguments)]
         return [KernelCall.of("deviation_s8", arguments, microkernel=MOMENTS)]
 
 
@@ -117,15 +129,19 @@ def _multiply(x: int, y: int) -> int:
     "bool is_root, int multiplier, int shift, int zero_point, *, Tensor(a!) out)"
 )
 def read(call: Call) -> None:
-    source, output = call.tensor("input", dtype=np.int8), call.output("out")
+    source = call.tensor("input")
+    output = call.output("out", dtype=source.dtype)
+    if source.dtype not in (np.int8, np.int16):
+        call.unsupported(f"input is {source.dtype.name}")
+    numbers, longest = (INT8, LONGEST) if source.dtype == np.int8 else (INT16, LONGEST_SHORT)
     dims = call.dimensions("dims", source.rank)
     kept = [dim for dim in range(source.rank) if dim not in dims]
     names = range(source.rank) if call.boolean("keepdim") else kept
     if output.shape != tuple(1 if dim in dims else source.shape[dim] for dim in names):
         call.invalid(f"{list(source.shape)} to {list(output.shape)} over {list(dims)}")
     length = prod(source.shape[dim] for dim in dims)
-    if not 1 <= length <= LONGEST:
-        call.unsupported(f"rows of {length:,} elements, not 1 to {LONGEST:,}")
+    if not 1 <= length <= longest:
+        call.unsupported(f"rows of {length:,} elements, not 1 to {longest:,}")
     rows = call.arrange(source, [*kept, *dims])
     result = call.arranged_output(output, range(output.rank))
     op = Deviation(
@@ -136,5 +152,6 @@ def read(call: Call) -> None:
         call.integer("shift", -FARTHEST_SHIFT, FARTHEST_SHIFT),
         read_zero_point(call, "zero_point"),
         result.shape,
+        numbers,
     )
     call.emit(op, [rows], [result])

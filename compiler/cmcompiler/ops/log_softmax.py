@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
+from cmcompiler.ir.operand import Operand
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.softmax import arrange_rows
-from cmcompiler.ops.support.parameters import INT8, read_zero_point
-from cmcompiler.ops.support.requantize import Int32Array
+from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
+from cmcompiler.ops.support.requantize import Int32Array, Range
+from cmcompiler.ops.support.requantize16 import INT16
 
 EXPONENTIAL_BITS = 24
 """Fractional bits of the exponentials."""
@@ -31,9 +35,9 @@ MOST_FRACTION_BITS = 20
 
 @dataclass(frozen=True)
 class LogSoftmaxArguments(Arguments):
-    """Rows of int8 elements and the table of their exponentials."""
+    """Rows of int8 or int16 elements and the table of their exponentials."""
 
-    c_name = "cm_log_softmax_s8"
+    c_name = "cm_log_softmax"
 
     input: Place
     exponentials: Place
@@ -50,9 +54,9 @@ class LogSoftmaxArguments(Arguments):
 
 @dataclass(frozen=True, eq=False)
 class LogSoftmax(Op):
-    """x - log(sum of exp(x)) along the last dimension, or only the logarithm, of int8 rows.
+    """x - log(sum of exp(x)) along the last dimension, or only the logarithm, of rows.
 
-    With the row's largest element M, the sum S of exponentials[M - x], L = log2(S · 2^-24):
+    With the row's largest element M, the sum S of the exponentials of M - x, L = log2(S · 2^-24):
 
         ((x - M) · multiplier - L · log_multiplier) · 2^-shift + zero_point
         ((M - centre) · multiplier + L · log_multiplier) · 2^-shift + zero_point
@@ -61,12 +65,13 @@ class LogSoftmax(Op):
 
     Attributes:
         length: elements of a row.
-        exponentials: by distance from the largest, int32 [256].
+        exponentials: by distance from the largest, int32 [256]; of int16 elements by the distance's
+            upper byte, then by its lower one, int32 [512].
         centre: the zero point of the input for the logarithm alone; None for log-softmax.
+        range: of the type of elements and results.
     """
 
     label = "log_softmax"
-    element = np.dtype(np.int8)
 
     length: int
     exponentials: Int32Array
@@ -76,18 +81,32 @@ class LogSoftmax(Op):
     zero_point: int
     centre: int | None
     shape: tuple[int, ...]
+    range: Range = INT8
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows = inputs[0].reshape(-1, self.length).astype(np.int64)
         largest = rows.max(axis=1, keepdims=True)
-        sums = self.exponentials.astype(np.int64)[largest - rows].sum(axis=1, keepdims=True)
+        sums = self._powers(largest - rows).sum(axis=1, keepdims=True)
         part = (_logarithms(sums) * self.log_multiplier) >> LOGARITHM_BITS
         if self.centre is None:
             steps = (rows - largest) * self.multiplier - part
         else:
             steps = (largest - self.centre) * self.multiplier + part
         rounded = (steps + (1 << self.shift >> 1)) >> self.shift
-        return (INT8.clamp(rounded + self.zero_point).reshape(self.shape),)
+        return (self.range.clamp(rounded + self.zero_point).reshape(self.shape),)
+
+    def _powers(self, distances: Array) -> Array:
+        table = self.exponentials.astype(np.int64)
+        if self.element == np.int8:
+            powers: Array = table[distances]
+        else:
+            products = table[distances >> 8] * table[256 + (distances & 255)]
+            powers = products + (1 << EXPONENTIAL_BITS >> 1) >> EXPONENTIAL_BITS
+        return powers
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = LogSoftmaxArguments(
@@ -103,7 +122,7 @@ class LogSoftmax(Op):
             is_sum=int(self.centre is not None),
             centre=self.centre or 0,
         )
-        return [KernelCall.of("log_softmax_s8", arguments)]
+        return [KernelCall.of(f"log_softmax_s{8 * self.element.itemsize}", arguments)]
 
 
 def _logarithms(sums: Array) -> Array:
@@ -131,11 +150,11 @@ PARAMETERS = "Tensor exponentials, int multiplier, int log_multiplier, int shift
     "Tensor(a!) out)"
 )
 def read_log_softmax(call: Call) -> None:
-    source, output = call.tensor("input", dtype=np.int8), call.output("out")
+    source, output = _tensors(call)
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     rows, result = arrange_rows(call, source, output)
-    op = _read(call, (1, *rows.shape)[-1], None, result.shape)
+    op = _read(call, (1, *rows.shape)[-1], None, result)
     call.emit(op, [rows], [result])
 
 
@@ -144,7 +163,7 @@ def read_log_softmax(call: Call) -> None:
     f"{PARAMETERS}, int zero_point, *, Tensor(a!) out)"
 )
 def read_logsumexp(call: Call) -> None:
-    source, output = call.tensor("input", dtype=np.int8), call.output("out")
+    source, output = _tensors(call)
     dims = call.dimensions("dims", source.rank)
     kept = [dim for dim in range(source.rank) if dim not in dims]
     names = range(source.rank) if call.boolean("keepdim") else kept
@@ -153,26 +172,36 @@ def read_logsumexp(call: Call) -> None:
     length = prod(source.shape[dim] for dim in dims)
     rows = call.arrange(source, [*kept, *dims])
     result = call.arranged_output(output, range(output.rank))
-    op = _read(call, length, read_zero_point(call, "centre"), result.shape)
+    op = _read(call, length, read_zero_point(call, "centre"), result)
     call.emit(op, [rows], [result])
 
 
-def _read(call: Call, length: int, centre: int | None, shape: tuple[int, ...]) -> LogSoftmax:
+def _tensors(call: Call) -> tuple[Operand, Operand]:
+    source = call.tensor("input")
+    if source.dtype not in (np.int8, np.int16):
+        call.unsupported(f"input is {source.dtype.name}")
+    return source, call.output("out", dtype=source.dtype)
+
+
+def _read(call: Call, length: int, centre: int | None, result: Tensor) -> LogSoftmax:
     exponentials = call.constant("exponentials", dtype=np.int32, rank=1)
     if not 1 <= length <= LONGEST:
         call.unsupported(f"rows of {length:,} elements, not 1 to {LONGEST:,}")
     most = 1 << EXPONENTIAL_BITS
-    if len(exponentials) != 256 or exponentials[0] != most:
-        call.invalid("exponentials are not 256 numbers that begin with 2^24")
+    is_short = result.dtype == np.int16
+    tables = exponentials.reshape(-1, 256) if len(exponentials) % 256 == 0 else exponentials[None]
+    if tables.shape != (1 + is_short, 256) or (tables[:, 0] != most).any():
+        call.invalid(f"exponentials are not {1 + is_short}×256 numbers that begin with 2^24")
     if exponentials.min() < 0 or exponentials.max() > most:
         call.invalid("exponentials are out of range")
     return LogSoftmax(
         length,
         exponentials,
-        call.integer("multiplier", 0, LARGEST_MULTIPLIER),
-        call.integer("log_multiplier", 0, LARGEST_LOG_MULTIPLIER),
+        call.integer("multiplier", 0, INT32_MAX if is_short else LARGEST_MULTIPLIER),
+        call.integer("log_multiplier", 0, INT32_MAX if is_short else LARGEST_LOG_MULTIPLIER),
         call.integer("shift", 0, MOST_FRACTION_BITS),
         read_zero_point(call, "zero_point"),
         centre,
-        shape,
+        result.shape,
+        INT16 if is_short else INT8,
     )

@@ -1,10 +1,10 @@
-"""Running sums of int8 elements along a dimension: cmbuild::quantized_cumsum."""
+"""Running sums of int8 or int16 elements along a dimension: cmbuild::quantized_cumsum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,16 +15,20 @@ from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
-from cmcompiler.ops.support.requantize import rounding_steps
+from cmcompiler.ops.support.requantize import Range, rounding_steps
+from cmcompiler.ops.support.requantize16 import INT16
 from cmcompiler.ops.support.running import RunningRows
 
 MOST_ADDENDS = 1 << 22
 """Limit for a sum that fits 32 bits with its zero point."""
 
+MOST_SHORT_ADDENDS = (1 << 16) - 1
+"""Limit for a sum of int16 numbers that fits 32 bits."""
+
 
 @dataclass(frozen=True)
 class QuantizedCumsumArguments(Arguments):
-    """Running sums of int8 rows, rescaled."""
+    """Running sums of int8 or int16 rows, rescaled."""
 
     c_name = "cm_quantized_cumsum"
 
@@ -43,16 +47,21 @@ class QuantizedCumsum(Op):
         source, output: windows on all of the tensors, the dimension of the sums last.
         rescale: of the sums, as CMSIS-NN rounds.
         shape: of the output, physical.
+        range: of the type of elements and results.
     """
 
     label = "cumsum"
-    element = np.dtype(np.int8)
 
     source: Strided
     output: Strided
     zero_point: int
     rescale: Rescale
     shape: tuple[int, ...]
+    range: Range = INT8
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]
@@ -62,7 +71,7 @@ class QuantizedCumsum(Op):
         x = self.source.read(inputs[0]).astype(np.int32) - np.int32(self.zero_point)
         sums = np.add.accumulate(x, axis=-1, dtype=np.int32)
         scaled = self.rescale.scale(sums).astype(np.int64) + self.rescale.zero_point
-        return (self.output.write(INT8.clamp(scaled), self.shape),)
+        return (self.output.write(self.range.clamp(scaled), self.shape),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         arguments = QuantizedCumsumArguments(
@@ -72,7 +81,8 @@ class QuantizedCumsum(Op):
             multiplier=self.rescale.multiplier,
             shift=self.rescale.shift,
         )
-        return [KernelCall.of("quantized_cumsum", arguments)]
+        is_short = self.element == np.int16
+        return [KernelCall.of("quantized_cumsum" + "_s16" * is_short, arguments)]
 
 
 @program_op(
@@ -80,12 +90,17 @@ class QuantizedCumsum(Op):
     "int output_multiplier, int output_shift, *, Tensor(a!) out)"
 )
 def read(call: Call) -> None:
-    source, output = call.tensor("input", dtype=np.int8), call.output("out")
+    source = call.tensor("input")
+    output = call.output("out", dtype=source.dtype)
+    if source.dtype not in (np.int8, np.int16):
+        call.unsupported(f"input is {source.dtype.name}")
+    is_short = source.dtype == np.int16
     if source.shape != output.shape or not source.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     dim = call.dimension("dim", source.rank)
-    if source.shape[dim] > MOST_ADDENDS:
-        call.unsupported(f"sums of {source.shape[dim]:,} elements, more than {MOST_ADDENDS:,}")
+    most = MOST_SHORT_ADDENDS if is_short else MOST_ADDENDS
+    if source.shape[dim] > most:
+        call.unsupported(f"sums of {source.shape[dim]:,} elements, more than {most:,}")
     order = [*(axis for axis in range(source.rank) if axis != dim), dim]
     op = QuantizedCumsum(
         Strided.of(source).permute(order),
@@ -93,5 +108,6 @@ def read(call: Call) -> None:
         read_zero_point(call, "zero_point"),
         read_rescale(call, "output"),
         output.tensor.shape,
+        INT16 if is_short else INT8,
     )
     call.emit(op, [source.tensor], [output.tensor])

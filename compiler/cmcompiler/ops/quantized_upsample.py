@@ -16,6 +16,7 @@ from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.arguments import ImageRows
+from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING
 from cmcompiler.ops.upsample import Blend, read_blends
 
 BILINEAR_ROW = Microkernel("bilinear_row_s8", mve=True)
@@ -29,7 +30,10 @@ WEIGHT = 15
 LARGEST_WEIGHT = (1 << WEIGHT) - 1
 
 EXACT_WEIGHT = 10
-"""Fractional bits of weights where only the result is rounded."""
+"""Fractional bits of weights in TensorFlow Lite, where only the result is rounded."""
+
+FINE_WEIGHT = 16
+"""Fractional bits of weights of int16 elements: their sum is an int16 in the upper half."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ class QuantizedBilinear(Op):
 
     Attributes:
         output_shape: [N, H, W, C].
-        is_exact: weights have 10 bits, and only the result is rounded, halves away from zero.
+        exact_bits: fractional bits of weights where only the result is rounded, halves away from
+            zero: EXACT_WEIGHT or FINE_WEIGHT; 0 for results that are rounded twice.
         is_short: elements are int16; only if the result is exact.
     """
 
@@ -70,7 +75,7 @@ class QuantizedBilinear(Op):
     rows: Blend
     columns: Blend
     output_shape: tuple[int, ...]
-    is_exact: bool = False
+    exact_bits: int = 0
     is_short: bool = False
 
     @property
@@ -78,16 +83,21 @@ class QuantizedBilinear(Op):
         return np.dtype(np.int16 if self.is_short else np.int8)
 
     @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        return SHORT_ROUNDING
+
+    @property
     def turned(self) -> QuantizedBilinear:
         shape = turned_shape(self.output_shape)
         return replace(self, rows=self.columns, columns=self.rows, output_shape=shape)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
-        if self.is_exact:
-            exact = _exactly(_exactly(inputs[0].astype(np.int64), self.rows, 1), self.columns, 2)
-            half = np.where(exact > 0, 1, -1) << (2 * EXACT_WEIGHT - 1)
+        if self.exact_bits:
+            exact = self._exactly(inputs[0].astype(np.int64), self.rows, 1)
+            exact = self._exactly(exact, self.columns, 2)
+            half = np.where(exact > 0, 1, -1) << (2 * self.exact_bits - 1)
             # Towards zero, as C divides.
-            magnitudes = np.abs(exact + half) >> (2 * EXACT_WEIGHT)
+            magnitudes = np.abs(exact + half) >> (2 * self.exact_bits)
             return ((np.sign(exact) * magnitudes).astype(self.element),)
         images = inputs[0].astype(np.int32) << FRACTION
         down = _blended(images, self.rows, 1)
@@ -99,9 +109,10 @@ class QuantizedBilinear(Op):
         images = ImageRows.of(inputs[0]), ImageRows.of(outputs[0])
         tables = self._table(self.rows, 1), self._table(self.columns, channels)
         rows = (0, self.output_shape[1])
-        if self.is_exact:
+        if self.exact_bits:
             exact = ExactBilinearArguments(*images, *tables)
-            kernel = f"upsample_bilinear_exact_s{8 * self.element.itemsize}"
+            fine = "_fine" * (self.exact_bits == FINE_WEIGHT)
+            kernel = f"upsample_bilinear_exact{fine}_s{8 * self.element.itemsize}"
             return [KernelCall.of(kernel, exact, rows)]
         arguments = BilinearArguments(*images, *tables, Scratch(2 * width * channels + 16))
         return [KernelCall.of("upsample_bilinear_s8", arguments, rows, microkernel=BILINEAR_ROW)]
@@ -115,8 +126,16 @@ class QuantizedBilinear(Op):
         numbers = np.zeros((len(blend.low), 3), "<i4")
         numbers[:, 0] = np.multiply(blend.low, step)
         numbers[:, 1] = np.multiply(blend.high, step)
-        numbers[:, 2] = _exact_weights(blend) if self.is_exact else _weights(blend)
+        numbers[:, 2] = (
+            _exact_weights(blend, self.exact_bits) if self.exact_bits else _weights(blend)
+        )
         return Packed(numbers.tobytes(), 4)
+
+    def _exactly(self, images: npt.NDArray[np.int64], blend: Blend, axis: int) -> Array:
+        """Blended, and 2^exact_bits times as large."""
+        low, high = images.take(blend.low, axis), images.take(blend.high, axis)
+        weights = _exact_weights(blend, self.exact_bits).reshape(-1, *[1] * (3 - axis))
+        return low * ((1 << self.exact_bits) - weights) + high * weights
 
 
 def _weights(blend: Blend) -> npt.NDArray[np.int32]:
@@ -125,19 +144,9 @@ def _weights(blend: Blend) -> npt.NDArray[np.int32]:
     return weights
 
 
-def _exact_weights(blend: Blend) -> npt.NDArray[np.int32]:
-    scaled: npt.NDArray[np.int32] = np.rint(np.array(blend.weights) * (1 << EXACT_WEIGHT)).astype(
-        np.int32
-    )
+def _exact_weights(blend: Blend, bits: int) -> npt.NDArray[np.int32]:
+    scaled: npt.NDArray[np.int32] = np.rint(np.array(blend.weights) * (1 << bits)).astype(np.int32)
     return scaled
-
-
-def _exactly(images: npt.NDArray[np.int64], blend: Blend, axis: int) -> npt.NDArray[np.int64]:
-    """Blended, and 2^EXACT_WEIGHT times as large."""
-    low, high = images.take(blend.low, axis), images.take(blend.high, axis)
-    weights = _exact_weights(blend).reshape(-1, *[1] * (3 - axis))
-    sums: npt.NDArray[np.int64] = low * ((1 << EXACT_WEIGHT) - weights) + high * weights
-    return sums
 
 
 def _blended(images: npt.NDArray[np.int32], blend: Blend, axis: int) -> npt.NDArray[np.int32]:
@@ -152,9 +161,14 @@ def _blended(images: npt.NDArray[np.int32], blend: Blend, axis: int) -> npt.NDAr
     "bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)"
 )
 def read(call: Call) -> None:
-    source, result = call.tensor("input", dtype=np.int8, rank=4), call.output("out")
+    source = call.tensor("input", rank=4)
+    result = call.output("out", dtype=source.dtype)
+    if source.dtype not in (np.int8, np.int16):
+        call.unsupported(f"input is {source.dtype.name}")
     if call.integers("output_size") != result.shape[2:]:
         call.invalid(f"output is {list(result.shape)}")
     blends = read_blends(call, source, result)
     images, output = call.nhwc("input"), call.nhwc_output("out")
-    call.emit(QuantizedBilinear(*blends, output.shape), [images], [output])
+    is_short = source.dtype == np.int16
+    op = QuantizedBilinear(*blends, output.shape, FINE_WEIGHT if is_short else 0, is_short)
+    call.emit(op, [images], [output])

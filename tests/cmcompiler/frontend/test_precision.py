@@ -35,7 +35,8 @@ class Every(nn.Module):
         self.depthwise = nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=8)
         self.up = nn.ConvTranspose2d(8, 4, 2, stride=2)
         self.linear, self.sequence = nn.Linear(16, 10), nn.Conv1d(10, 4, 1)
-        self.gru, self.lstm = nn.GRU(8, 6, batch_first=True), nn.LSTM(6, 8, batch_first=True)
+        self.gru = nn.GRU(8, 6, batch_first=True)
+        self.lstm = nn.LSTM(6, 12, proj_size=8, batch_first=True)
         self.layer, self.groups = nn.LayerNorm(8), nn.GroupNorm(2, 8)
         self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
         self.offset = nn.Parameter(torch.randn(8))
@@ -55,7 +56,10 @@ class Every(nn.Module):
         sizes = (means * means).sum(-1, keepdim=True) + torch.sqrt(means**2 + 1e-3)
         product = torch.bmm(means[:, None], means[:, :, None])
         leaky = nn.functional.leaky_relu(self.sequence(y[:, :, None]), 0.1)
-        return torch.softmax(y, -1), sizes, leaky, product, steps
+        wide = nn.functional.interpolate(x, scale_factor=1.5, mode="bilinear")
+        spread = torch.log_softmax(wide.flatten(2), 2).std(2) + wide.logsumexp((2, 3))
+        shares = means.cumsum(1) / sizes
+        return torch.softmax(y, -1), sizes, leaky, product, steps, spread, shares
 
 
 DATA = [torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(n)) for n in range(16)]

@@ -1,4 +1,4 @@
-"""Deviations of int8 rows: every runtime against the reference, the reference against numpy."""
+"""Deviations of rows: every runtime against the reference, the reference against numpy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import pytest
 from harness.calls import In, Out, calling
 from harness.examples import Example, single
 from harness.runtime import Runtime
-from harness.strategies import int8_array, seeds, zero_points
+from harness.strategies import array, int8_array, seeds, zero_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmcompiler.errors import CompilerError
-from cmcompiler.ops.deviation import Deviation
+from cmcompiler.ops.deviation import LONGEST_SHORT, Deviation
 from cmcompiler.ops.norm import LONGEST
+from cmcompiler.ops.support.parameters import INT8
+from cmcompiler.ops.support.requantize import Range
+from cmcompiler.ops.support.requantize16 import INT16
 
 centres = st.none() | zero_points
 
@@ -23,6 +26,7 @@ centres = st.none() | zero_points
 @st.composite
 def deviations(draw: st.DrawFn) -> Example:
     rows, length = draw(st.integers(1, 5)), draw(st.integers(1, 400))
+    limits = draw(st.sampled_from([INT8, INT16]))
     op = Deviation(
         length,
         draw(centres),
@@ -31,9 +35,10 @@ def deviations(draw: st.DrawFn) -> Example:
         draw(st.integers(-30, 2) | st.sampled_from([-100, 100])),
         draw(zero_points),
         (rows,),
+        limits,
     )
-    x = int8_array((rows, length), draw(seeds))
-    return single(op, x // np.int8(draw(st.sampled_from([1, 40, 127]))))
+    x = array((rows, length), limits.element.name, draw(seeds))
+    return single(op, x // x.dtype.type(draw(st.sampled_from([1, 40, 127]))))
 
 
 @settings(max_examples=10)
@@ -48,22 +53,34 @@ def test_the_longest_rows_on_every_runtime(runtime: Runtime) -> None:
     for centre in (None, 127, -128):
         op = Deviation(LONGEST, centre, True, 1 << 30, -10, -128, (1,))
         runtime.check(single(op, x))
+    short = np.where(x[:, :LONGEST_SHORT] < 0, -32768, 32767).astype(np.int16)
+    op = Deviation(LONGEST_SHORT, None, True, 1 << 30, -14, 0, (1,), INT16)
+    runtime.check(single(op, short))
 
 
-@given(st.integers(1, 300), centres, st.booleans(), st.floats(1e-2, 1), seeds)
+@given(
+    length=st.integers(1, 300),
+    centre=centres,
+    is_root=st.booleans(),
+    factor=st.floats(1e-2, 1),
+    seed=seeds,
+    limits=st.sampled_from([INT8, INT16]),
+)
 def test_within_a_step_of_the_real_function(
-    length: int, centre: int | None, is_root: bool, factor: float, seed: int
+    *, length: int, centre: int | None, is_root: bool, factor: float, seed: int, limits: Range
 ) -> None:
-    x = int8_array((3, length), seed).astype(np.float64)
+    x = array((3, length), limits.element.name, seed).astype(np.float64)
+    factor = factor if is_root or limits is INT8 else factor / 65536
     distance = x - (x.mean(axis=1, keepdims=True) if centre is None else centre)
     real = (distance**2).mean(axis=1)
     real = np.sqrt(real) if is_root else real
     count = length**2 if centre is None else length
     mantissa, shift = math.frexp(factor / (math.sqrt(count) if is_root else count))
     multiplier = min(round(mantissa * 2**31), (1 << 31) - 1)
-    op = Deviation(length, centre, is_root, multiplier, shift, -128, (3,))
-    (found,) = op.reference(x.astype(np.int8))
-    assert np.abs(found - np.clip(real * factor - 128, -128, 127)).max() < 0.51
+    op = Deviation(length, centre, is_root, multiplier, shift, -128, (3,), limits)
+    (found,) = op.reference(x.astype(limits.element))
+    expected = np.clip(real * factor - 128, limits.minimum, limits.maximum)
+    assert np.abs(found - expected).max() < 0.51
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1)])

@@ -1,4 +1,4 @@
-"""Log-softmax of int8 rows: every runtime against the reference, the reference against floats."""
+"""Log-softmax of rows: every runtime against the reference, the reference against floats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from harness.calls import In, Out, calling
 from harness.examples import Example, single
 from harness.runtime import Runtime
-from harness.strategies import int8_array, seeds, zero_points
+from harness.strategies import array, int8_array, seeds, zero_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,35 +22,50 @@ from cmcompiler.ops.log_softmax import (
     MOST_FRACTION_BITS,
     LogSoftmax,
 )
+from cmcompiler.ops.support.parameters import INT8, INT32_MAX
+from cmcompiler.ops.support.requantize import Range
+from cmcompiler.ops.support.requantize16 import INT16
 
 
-def exponentials(scale: float) -> np.ndarray:
-    return np.rint(np.exp(-scale * np.arange(256)) * 2**EXPONENTIAL_BITS).astype(np.int32)
+def exponentials(scale: float, limits: Range = INT8) -> np.ndarray:
+    distances = scale * np.arange(256)
+    distances = distances if limits is INT8 else np.r_[256 * distances, distances]
+    return np.rint(np.exp(-distances) * 2**EXPONENTIAL_BITS).astype(np.int32)
 
 
 def sized(
-    scale: float, step: float, shape: tuple[int, int], centre: int | None, zero_point: int
+    scale: float,
+    step: float,
+    shape: tuple[int, int],
+    centre: int | None,
+    *,
+    zero_point: int,
+    limits: Range = INT8,
 ) -> LogSoftmax:
     factors = round(scale / step * 2**12), round(math.log(2) / step * 2**12)
     results = shape if centre is None else shape[:1]
-    return LogSoftmax(shape[1], exponentials(scale), *factors, 12, zero_point, centre, results)
+    table = exponentials(scale, limits)
+    return LogSoftmax(shape[1], table, *factors, 12, zero_point, centre, results, limits)
 
 
 @st.composite
 def rows_of_numbers(draw: st.DrawFn) -> Example:
     count, length = draw(st.integers(1, 4)), draw(st.integers(1, 600))
     centre = draw(st.none() | zero_points)
+    limits = draw(st.sampled_from([INT8, INT16]))
+    most = (LARGEST_MULTIPLIER, LARGEST_LOG_MULTIPLIER) if limits is INT8 else [INT32_MAX] * 2
     op = LogSoftmax(
         length,
-        exponentials(draw(st.sampled_from([0.0, 1e-3, 0.1, 10.0]))),
-        draw(st.sampled_from([0, LARGEST_MULTIPLIER]) | st.integers(0, LARGEST_MULTIPLIER)),
-        draw(st.sampled_from([0, LARGEST_LOG_MULTIPLIER]) | st.integers(0, 1 << 20)),
+        exponentials(draw(st.sampled_from([0.0, 1e-3, 0.1, 10.0])), limits),
+        draw(st.sampled_from([0, most[0]]) | st.integers(0, most[0])),
+        draw(st.sampled_from([0, most[1]]) | st.integers(0, 1 << 20)),
         draw(st.integers(0, MOST_FRACTION_BITS)),
         draw(zero_points),
         centre,
         (count, length) if centre is None else (count,),
+        limits,
     )
-    return single(op, int8_array((count, length), draw(seeds)))
+    return single(op, array((count, length), limits.element.name, draw(seeds)))
 
 
 @settings(max_examples=10)
@@ -60,21 +75,32 @@ def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Exa
 
 
 def test_long_rows_on_every_runtime(runtime: Runtime) -> None:
-    op = sized(1e-6, 0.1, (1, 70_000), None, 127)
+    op = sized(1e-6, 0.1, (1, 70_000), None, zero_point=127)
     runtime.check(single(op, np.zeros((1, 70_000), np.int8)))
 
 
-@given(st.floats(1e-3, 1), st.floats(0.02, 0.5), st.integers(1, 300), zero_points, seeds)
+@given(
+    scale=st.floats(1e-3, 1),
+    step=st.floats(0.02, 0.5),
+    length=st.integers(1, 300),
+    centre=zero_points,
+    seed=seeds,
+    limits=st.sampled_from([INT8, INT16]),
+)
 def test_within_a_step_of_the_real_function(
-    scale: float, step: float, length: int, centre: int, seed: int
+    *, scale: float, step: float, length: int, centre: int, seed: int, limits: Range
 ) -> None:
-    x = int8_array((3, length), seed)
+    x = array((3, length), limits.element.name, seed)
+    scale = scale if limits is INT8 else scale / 256
     real = (x.astype(np.float64) - centre) * scale
     largest = real.max(axis=1, keepdims=True)
     sums = largest + np.log(np.exp(real - largest).sum(axis=1, keepdims=True))
     for own, exact in ((None, real - sums), (centre, sums[:, 0])):
-        (found,) = sized(scale, step, (3, length), own, 5).reference(x)
-        assert np.abs(found - np.clip(exact / step + 5, -128, 127)).max() < 0.6
+        (found,) = sized(scale, step, (3, length), own, zero_point=5, limits=limits).reference(x)
+        # Factors of 12 fractional bits are off by half of the last, times the distance.
+        room = 0.6 if limits is INT8 else 8.6
+        expected = np.clip(exact / step + 5, limits.minimum, limits.maximum)
+        assert np.abs(found - expected).max() < room
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1)])
@@ -97,7 +123,7 @@ def test_sums_over_any_dimensions(
 @pytest.mark.parametrize(
     ("table", "shift", "out", "reason"),
     [
-        (exponentials(0.1)[:9], 3, (3, 5), "exponentials are not 256 numbers"),
+        (exponentials(0.1)[:9], 3, (3, 5), "exponentials are not 1×256 numbers"),
         (-exponentials(0.1), 3, (3, 5), "that begin with 2^24"),
         (np.r_[1 << 24, np.full(255, -1)], 3, (3, 5), "exponentials are out of range"),
         (exponentials(0.1), 21, (3, 5), "shift = 21 is outside 0..20"),

@@ -1,4 +1,4 @@
-"""Bilinear int8 images on every runtime, and within a step of torch."""
+"""Bilinear images on every runtime, and within a step of torch."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ Drawn = tuple[Example, Array]
 @st.composite
 def bilinear(draw: st.DrawFn) -> Drawn:
     shape = tuple(draw(st.integers(1, n)) for n in (2, 19, 9, 9))
-    source = array(shape, "int8", draw(seeds))
+    dtype = draw(st.sampled_from(["int8", "int16"]))
+    source = array(shape, dtype, draw(seeds))
     corners, size, factors = draw(st.booleans()), None, (draw(FACTORS), draw(FACTORS))
     if draw(st.booleans()) or min(int(shape[2] * factors[0]), int(shape[3] * factors[1])) == 0:
         size, factors = (draw(st.integers(1, 20)), draw(st.integers(1, 20))), None
-    x = torch.from_numpy(source.astype(np.float32))
+    x = torch.from_numpy(source.astype(np.float64))
     real = torch.ops.aten.upsample_bilinear2d.vec(x, size, corners, factors).numpy()
     order = tuple(draw(st.permutations(range(4)))) if draw(st.booleans()) else (0, 2, 3, 1)
     example = calling(
         "cmbuild::quantized_upsample_bilinear2d.out",
-        *(In(source, order), real.shape[2:], corners, factors, Out("int8", real.shape, order)),
+        *(In(source, order), real.shape[2:], corners, factors, Out(dtype, real.shape, order)),
     )
     return example, real
 
@@ -42,4 +43,4 @@ def test_every_runtime_equals_the_reference(runtime: Runtime, drawn: list[Drawn]
 def test_results_are_rounded_blends(drawn: Drawn) -> None:
     example, real = drawn
     (found,) = example.reference.outputs
-    assert np.abs(found - real).max() <= 0.52
+    assert np.abs(found - real).max() <= (0.52 if found.dtype == np.int8 else 1.51)

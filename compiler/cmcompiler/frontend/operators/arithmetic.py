@@ -19,6 +19,7 @@ from cmcompiler.frontend.quantized_op import (
     quantized_op,
 )
 from cmcompiler.ir.quantization import Quantization
+from cmcompiler.ops.support.parameters import INT8
 
 LIBRARY: Any = torch.library.Library(  # type: ignore[no-untyped-call]
     "cmbuild", "FRAGMENT"
@@ -41,7 +42,8 @@ def _like_both(x: Tensor, y: Tensor, *_: Any) -> Tensor:
     and on one of them and a constant that is float still.
     """
     both = x + y
-    return both.to(torch.int8) if torch.int8 in (x.dtype, y.dtype) else both
+    whole = [each for each in (torch.int8, torch.int16) if each in (x.dtype, y.dtype)]
+    return both.to(whole[0]) if whole else both
 
 
 def _sum_with(other: int, x: Tensor, *rest: Any) -> Tensor:
@@ -64,8 +66,13 @@ def add(
 _define("add", "Tensor x, Tensor y, float alpha, float? least=None, float? largest=None", add)
 _define("mul", "Tensor x, Tensor y", torch.mul)
 _define("div", "Tensor x, Tensor y", torch.div)
+_define("short_div", "Tensor x, Tensor y", torch.div)
 
-DIVISIONS = {torch.ops.aten.div.Tensor, torch.ops.cmbuild.div.default}
+DIVISIONS = {
+    torch.ops.aten.div.Tensor,
+    torch.ops.cmbuild.div.default,
+    torch.ops.cmbuild.short_div.default,
+}
 """Quotients of tensors."""
 
 for _name, _other in (("quantized_add", 4), ("quantized_mul", 2), ("quantized_div", 2)):
@@ -115,6 +122,7 @@ def lower_product(call: QuantizedCall) -> Replacement:
 
 
 @quantized_op(torch.ops.cmbuild.div.default)
+@quantized_op(torch.ops.cmbuild.short_div.default, is_short=True)
 def lower_quotient(call: QuantizedCall) -> Replacement:
     first, second = call.arguments
     x, y, output = call.inputs[0], call.inputs[1], call.output
@@ -126,7 +134,9 @@ def lower_quotient(call: QuantizedCall) -> Replacement:
 def _operator(name: str, call: QuantizedCall) -> Any:
     """The backend's operator where its runtime broadcasts like that, else the compiler's own."""
     x, y = (_value(argument) for argument in call.arguments[:2])
+    is_short = call.output.maximum > INT8.maximum
     is_portable = x.shape == y.shape or (name != "quantized_div" and _repeats_pixels(x, y))
+    is_portable = is_portable and not is_short
     namespace = torch.ops.cortex_m if is_portable else torch.ops.cmbuild
     return getattr(namespace, name).default
 

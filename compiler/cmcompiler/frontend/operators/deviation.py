@@ -17,7 +17,8 @@ from cmcompiler.ops.deviation import FARTHEST_SHIFT
 LIBRARY: Any = torch.library.Library("cmbuild", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 _own = "Tensor x, int[] dims, bool keepdim, float divisor, bool is_centred, bool is_root"
-LIBRARY.define(f"deviation({_own}) -> Tensor")
+for _name in ("deviation", "short_deviation"):
+    LIBRARY.define(f"{_name}({_own}) -> Tensor")
 declare(LIBRARY, "quantized_deviation")
 
 
@@ -25,11 +26,12 @@ def _shape(x: Tensor, dims: Sequence[int], keepdim: bool, *_: object) -> Tensor:
     return x.new_empty(x.to(torch.float32).sum(list(dims), keepdim).shape)
 
 
-for _name in ("deviation", "quantized_deviation"):
+for _name in ("deviation", "short_deviation", "quantized_deviation"):
     torch.library.register_fake(f"cmbuild::{_name}", _shape)
 
 
 @float_form(LIBRARY, "deviation")
+@float_form(LIBRARY, "short_deviation")
 def deviation(x: Tensor, dims: Sequence[int], keepdim: bool, divisor: float, *kind: bool) -> Tensor:
     """The sum of squares over a divisor, or its root; of distances from the mean if centred.
 
@@ -43,6 +45,7 @@ def deviation(x: Tensor, dims: Sequence[int], keepdim: bool, divisor: float, *ki
 
 
 @quantized_op(torch.ops.cmbuild.deviation.default)
+@quantized_op(torch.ops.cmbuild.short_deviation.default, is_short=True)
 def to_quantized_deviation(call: QuantizedCall) -> Replacement:
     x, dims, keepdim, divisor, is_centred, is_root = _arguments(call)
     count = math.prod(x.meta["val"].shape[dim] for dim in dims)

@@ -5,6 +5,7 @@ It runs after all other rewrites, on what the quantizer would compute in int8.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -14,6 +15,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.chosen_precision import precision_of
+from cmcompiler.frontend.operators.upsample import resized
 from cmcompiler.frontend.precision import FINE, SHORT, SHORT_ACTIVATIONS, Patterns
 from cmcompiler.frontend.rewrites.editing import (
     constant,
@@ -27,7 +29,10 @@ from cmcompiler.frontend.rewrites.editing import (
 from cmcompiler.frontend.rewrites.fine_weights import fine_where_softmax_is_sharp, with_fine_weights
 from cmcompiler.frontend.rewrites.functions import expression_of
 from cmcompiler.frontend.rewrites.short_lengths import join_lengths
-from cmcompiler.frontend.rewrites.short_steps import steps
+from cmcompiler.frontend.rewrites.short_steps import projected, steps
+from cmcompiler.ops.deviation import LONGEST_SHORT
+from cmcompiler.ops.log_softmax import LONGEST
+from cmcompiler.ops.quantized_cumsum import MOST_SHORT_ADDENDS
 
 _ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
 
@@ -181,8 +186,7 @@ def _average(node: Node) -> Node | None:
     given = named_arguments(node)
     padding = _pair(given["padding"])
     is_padded = given["count_include_pad"] and any(padding)
-    # Padding makes further outputs where their number is rounded up.
-    if given["divisor_override"] is not None or (is_padded and given["ceil_mode"]):
+    if given["divisor_override"] is not None:
         return None
     sizes = _pair(given["kernel_size"]), _pair(given["stride"] or given["kernel_size"])
     image = given[_input(node)]
@@ -190,7 +194,12 @@ def _average(node: Node) -> Node | None:
         high, wide = padding
         image = insert(node, _ATEN.constant_pad_nd.default, image, [wide, wide, high, high])
         padding = [0, 0]
-    return insert(node, _OWN.short_avg_pool2d.default, image, *sizes, padding, given["ceil_mode"])
+    made = insert(node, _OWN.short_avg_pool2d.default, image, *sizes, padding, given["ceil_mode"])
+    for axis in (2, 3):
+        # Padding makes further outputs where their number is rounded up.
+        if fake(made).shape[axis] > fake(node).shape[axis]:
+            made = insert(node, _ATEN.slice.Tensor, made, axis, 0, fake(node).shape[axis])
+    return made
 
 
 def _whole_average(node: Node) -> Node | None:
@@ -225,14 +234,41 @@ def _masked_softmax(node: Node) -> Node | None:
 
 
 def _recurrent(operator: Any) -> Callable[[Node], Node | None]:
-    """A layer without a projection of its outputs."""
+    """Layers of two results whose outputs are projected stay in int8."""
 
     def form(node: Node) -> Node | None:
         if named_arguments(node).get("projection") is not None:
-            return None
+            return projected(node, operator) if isinstance(node.meta["val"], Tensor) else None
         return insert(node, operator, *node.args)
 
     return form
+
+
+def _of_rows(operator: Any, longest: int) -> Callable[[Node], Node | None]:
+    """An operator of the same arguments, over up to so many elements of its dimensions."""
+
+    def form(node: Node) -> Node | None:
+        x, dims = node.args[:2]
+        shape = fake(x).shape  # type: ignore[arg-type]
+        places = [dims] if isinstance(dims, int) else list(dims)  # type: ignore[arg-type]
+        length = math.prod(shape[dim] for dim in places)
+        return insert(node, operator, *node.args) if length <= longest else None
+
+    return form
+
+
+def _resized(node: Node) -> Node:
+    x, *rest = node.args
+    assert isinstance(x, Node)
+    made = _OWN.short_upsample_bilinear2d.default
+    return insert(node, made, x, *resized(fake(x), *rest))
+
+
+def _quotient(node: Node) -> Node | None:
+    x, y = node.args[:2]
+    if not all(isinstance(each, Node) and _is_float(each) for each in (x, y)):
+        return None
+    return insert(node, _OWN.short_div.default, x, y)
 
 
 def _clamp(node: Node) -> Node | None:
@@ -348,5 +384,12 @@ def _forms() -> dict[Any, Callable[[Node], Node | None]]:
         _OWN.gru_state.default: _recurrent(_OWN.short_gru_state.default),
         _OWN.rnn.default: _recurrent(_OWN.short_rnn.default),
         _OWN.svdf.default: lambda node: insert(node, _OWN.short_svdf.default, *node.args),
+        _ATEN.div.Tensor: _quotient,
+        _OWN.div.default: _quotient,
+        _ATEN.upsample_bilinear2d.vec: _resized,
+        _OWN.cumsum.default: _of_rows(_OWN.short_cumsum.default, MOST_SHORT_ADDENDS),
+        _OWN.deviation.default: _of_rows(_OWN.short_deviation.default, LONGEST_SHORT),
+        _OWN.log_softmax.default: _of_rows(_OWN.short_log_softmax.default, LONGEST),
+        _OWN.logsumexp.default: _of_rows(_OWN.short_logsumexp.default, LONGEST),
         **steps(),
     }

@@ -147,6 +147,23 @@ def _weights(node: Node, scores: Node, given: dict[str, Any]) -> Node:
     return _step(node, _OWN.short_masked_softmax.default, scores, mask, 2, number, is_added)
 
 
+def projected(node: Node, operator: Any) -> Node | None:
+    """An LSTM whose outputs are projected, as one whose preceding units the gates read.
+
+    The weights of preceding outputs times the projection are those of preceding units. None where
+    it is given outputs to begin with, as no units need project to them.
+    """
+    given = named_arguments(node)
+    weights = [_parameter(given[name]) for name in ("hidden_weight", "projection")]
+    if given["hidden"] is not None or weights[0] is None or weights[1] is None:
+        return None
+    names = "hidden_weight", "projection"
+    merged = constant(node, f"{node.name}_units_weight", weights[0] @ weights[1])
+    arguments = {**given, **dict(zip(names, (merged, None), strict=True))}
+    made = _step(node, operator, *arguments.values())
+    return insert(node, _OWN.short_linear.default, made, given["projection"], None)
+
+
 def steps() -> dict[Any, Callable[[Node], Node | None]]:
     """Makers of int16 steps by the operator that they compute; None from one that cannot."""
     return {

@@ -6,7 +6,7 @@ import numpy as np
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.operand import Operand
-from cmcompiler.ops.quantized_upsample import QuantizedBilinear
+from cmcompiler.ops.quantized_upsample import EXACT_WEIGHT, QuantizedBilinear
 from cmcompiler.ops.tflite._scales import read_same_scale, rounded, tflite_op
 from cmcompiler.ops.upsample import Blend, Indices, emit_nearest
 
@@ -42,7 +42,7 @@ def read_bilinear(call: Call) -> None:
     read_same_scale(call, "input", "out")
     rows, columns = (_blend(call, source.shape[axis], output.shape[axis]) for axis in (1, 2))
     is_short = source.dtype == np.int16
-    op = QuantizedBilinear(rows, columns, output.tensor.shape, is_exact=True, is_short=is_short)
+    op = QuantizedBilinear(rows, columns, output.tensor.shape, EXACT_WEIGHT, is_short)
     call.emit(op, [source.tensor], [output.tensor])
 
 

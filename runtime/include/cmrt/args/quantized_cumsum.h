@@ -4,7 +4,7 @@
 
 #include "cmrt/program.h"
 
-/* Running sums of int8 rows, rescaled. */
+/* Running sums of int8 or int16 rows, rescaled. */
 struct cm_quantized_cumsum {
     cm_ref input;
     cm_ref output;
