@@ -208,13 +208,11 @@ class _Separation:
     def reciprocal_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
         divisor = self._of(node, given["self"])
         turned, length = _conjugate(node, divisor), _square(node, divisor)
-        parts = [each for each in (turned.real, turned.imaginary) if each is not None]
-        return ComplexParts(*(insert(node, _ATEN.div.Tensor, part, length) for part in parts))
+        return ComplexParts(*(insert(node, _ATEN.div.Tensor, x, length) for x in turned.parts))
 
     def copy_of(self, node: Node, given: dict[str, Any]) -> ComplexParts:
-        parts = self._of(node, given["src"])
-        whole = [parts.real] if parts.imaginary is None else [parts.real, parts.imaginary]
-        return ComplexParts(*(_as_large(node, part) for part in whole))
+        parts = self._of(node, given["src"]).parts
+        return ComplexParts(*(_as_large(node, part) for part in parts))
 
     def power_of(self, node: Node, given: dict[str, Any]) -> ComplexParts | None:
         if given.get("exponent", 2) != 2:

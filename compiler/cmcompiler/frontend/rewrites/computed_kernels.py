@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 
 from cmcompiler.frontend.rewrites.constants import value_of
-from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.traced import apply_rules
 
 aten = torch.ops.aten
 
 
 def multiply_patches(module: GraphModule) -> None:
-    for node in list(module.graph.nodes):
-        if node.target is aten.conv2d.default and value_of(node.args[1]) is None:
-            replace(node, _product(node))
+    apply_rules(module, {aten.conv2d.default: _product})
 
 
-def _product(node: Node) -> Node:
-    given = named_arguments(node)
-    source, weight, groups = given["input"], given["weight"], given["groups"]
-    if fake(source).ndim == 3:
-        source = insert(node, aten.unsqueeze.default, source, 0)
-    outputs, depth, *kernel = fake(weight).shape
-    sides = (given[name] for name in ("dilation", "padding", "stride"))
-    patches = insert(node, aten.im2col.default, source, kernel, *map(_both, sides))
-    batch, taps, count = len(fake(source)), depth * prod(kernel), fake(patches).shape[-1]
-    columns = insert(node, aten.reshape.default, patches, [batch, groups, taps, count])
-    rows = insert(node, aten.reshape.default, weight, [1, groups, outputs // groups, taps])
-    product = insert(node, aten.matmul.default, rows, columns)
-    shape = list(fake(node).shape)
-    made = insert(node, aten.reshape.default, product, shape)
-    if given["bias"] is None:
-        return made
-    bias = insert(node, aten.reshape.default, given["bias"], [-1, 1, 1])
-    return insert(node, aten.add.Tensor, made, bias)
+def _product(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    dilation: Any,
+    padding: Any,
+    stride: Any,
+    groups: int,
+    out: Any,
+) -> Any:
+    if value_of(weight.node) is not None:
+        return None
+    source = input.unsqueeze(0) if input.ndim == 3 else input
+    outputs, depth, *kernel = weight.shape
+    patches = source.im2col(kernel, *map(_both, (dilation, padding, stride)))
+    batch, taps, count = source.shape[0], depth * prod(kernel), patches.shape[-1]
+    columns = patches.reshape([batch, groups, taps, count])
+    rows = weight.reshape([1, groups, outputs // groups, taps])
+    made = (rows @ columns).reshape(list(out.shape))
+    return made if bias is None else made + bias.reshape([-1, 1, 1])
 
 
 def _both(sides: list[int]) -> list[int]:

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.fx import Node
 
 from cmcompiler.frontend.rewrites.constants import value_of
-from cmcompiler.frontend.rewrites.editing import constant, fake, insert
+from cmcompiler.frontend.rewrites.editing import fake
+from cmcompiler.frontend.rewrites.traced import written
 
 _ATEN = torch.ops.aten
 
@@ -32,6 +33,10 @@ class ComplexParts:
 
     real: Node
     imaginary: Node | None = None
+
+    @property
+    def parts(self) -> list[Node]:
+        return [self.real] if self.imaginary is None else [self.real, self.imaginary]
 
 
 def _forward(node: Node, x: ComplexParts, given: _Given) -> ComplexParts:
@@ -159,22 +164,21 @@ def _factor(size: int, norm: str | None, is_inverse: bool) -> float:
 
 def _product(node: Node, x: ComplexParts, dim: int, table: Tensor) -> ComplexParts:
     """Real and imaginary parts of a table's product with one dimension."""
-    rank = fake(x.real).ndim
-    dim %= rank
-    operands = [x.real] if x.imaginary is None else [x.real, x.imaginary]
-    if dim < rank - 1:
-        operands = [insert(node, _ATEN.transpose.int, each, dim, -1) for each in operands]
-    rows, made = operands[0], []
-    if len(operands) > 1:
-        rows = insert(node, _ATEN.cat.default, operands, -1)
-    for first, second in ((table.real, -table.imag), (table.imag, table.real)):
-        weights = first if len(operands) == 1 else torch.cat([first, second], 1)
-        held = constant(node, f"{node.name}_waves", weights.float().contiguous())
-        product = insert(node, _ATEN.linear.default, rows, held)
-        if dim < rank - 1:
-            product = insert(node, _ATEN.transpose.int, product, dim, -1)
-        made.append(product)
-    return ComplexParts(*made)
+    last = fake(x.real).ndim - 1
+    dim %= last + 1
+
+    def product(*operands: Any) -> list[Any]:
+        if dim < last:
+            operands = tuple([each.transpose(dim, -1) for each in operands])
+        rows = operands[0] if len(operands) == 1 else torch.cat(operands, -1)
+        made = []
+        for first, second in ((table.real, -table.imag), (table.imag, table.real)):
+            weights = first if len(operands) == 1 else torch.cat([first, second], 1)
+            part = torch.nn.functional.linear(rows, weights.float().contiguous())
+            made.append(part.transpose(dim, -1) if dim < last else part)
+        return made
+
+    return ComplexParts(*written(node, product, *x.parts))
 
 
 def frames_to_spectra(node: Node, source: Node, given: _Given) -> ComplexParts | None:
@@ -189,14 +193,17 @@ def frames_to_spectra(node: Node, source: Node, given: _Given) -> ComplexParts |
         table = table * size**-0.5
     is_alone = fake(source).ndim == 1
     shape = [1 if is_alone else len(fake(source)), 1, fake(source).shape[-1]]
-    signal = insert(node, _ATEN.reshape.default, source, shape)
     hop = [given["hop_length"] or size // 4]
-    made = []
-    for part in (table.real, table.imag):
-        held = constant(node, f"{node.name}_waves", part[:, None].float().contiguous())
-        spectrum = insert(node, _ATEN.conv1d.default, signal, held, None, hop)
-        made.append(insert(node, _ATEN.squeeze.dim, spectrum, 0) if is_alone else spectrum)
-    return ComplexParts(*made)
+
+    def spectra(source: Any) -> list[Any]:
+        signal, made = source.reshape(shape), []
+        for part in (table.real, table.imag):
+            held = part[:, None].float().contiguous()
+            spectrum = torch.conv1d(signal, held, None, hop)
+            made.append(spectrum.squeeze(0) if is_alone else spectrum)
+        return made
+
+    return ComplexParts(*written(node, spectra, source))
 
 
 def spectra_to_signal(node: Node, x: ComplexParts, given: _Given) -> Node | None:
@@ -219,23 +226,25 @@ def spectra_to_signal(node: Node, x: ComplexParts, given: _Given) -> Node | None
     envelope = envelope[start:end]
     if is_uniform := bool(((envelope - envelope[0]).abs() <= SAME_SHARE * envelope[0]).all()):
         table = table / envelope[0]
-    parts = [x.real] if x.imaginary is None else [x.real, x.imaginary]
-    spectra = parts[0] if len(parts) == 1 else insert(node, _ATEN.cat.default, parts, -2)
-    if is_alone:
-        spectra = insert(node, _ATEN.unsqueeze.default, spectra, 0)
     # The imaginary part of a product of two is that of neither.
-    weights = torch.cat([table.real, -table.imag])[: len(parts) * len(table), None]
-    held = constant(node, f"{node.name}_waves", weights.float().contiguous())
-    signal = insert(node, _ATEN.conv_transpose1d.default, spectra, held, None, [hop])
-    signal = insert(node, _ATEN.squeeze.dim, signal, 1)
-    signal = insert(node, _ATEN.slice.Tensor, signal, 1, start, end)
-    if not is_uniform:
-        scale = constant(node, f"{node.name}_scale", (1 / envelope).float()[None])
-        signal = insert(node, _ATEN.mul.Tensor, signal, scale)
+    weights = torch.cat([table.real, -table.imag])[: len(x.parts) * len(table), None]
     missing = 0 if given["length"] is None else given["length"] - (end - start)
-    if missing > 0:
-        signal = insert(node, _ATEN.constant_pad_nd.default, signal, [0, missing], 0.0)
-    return insert(node, _ATEN.squeeze.dim, signal, 0) if is_alone else signal
+
+    def signal_of(*parts: Any) -> Any:
+        spectra = parts[0] if len(parts) == 1 else torch.cat(parts, -2)
+        if is_alone:
+            spectra = spectra.unsqueeze(0)
+        taps = weights.float().contiguous()
+        signal: Any = torch.conv_transpose1d(spectra, taps, None, [hop]).squeeze(1)
+        signal = signal.narrow(1, start, end - start)
+        if not is_uniform:
+            signal = signal * (1 / envelope).float()[None]
+        if missing > 0:
+            signal = signal.constant_pad_nd([0, missing], 0.0)
+        return signal.squeeze(0) if is_alone else signal
+
+    made: Node = written(node, signal_of, *x.parts)
+    return made
 
 
 def _window(given: _Given) -> Tensor | None:

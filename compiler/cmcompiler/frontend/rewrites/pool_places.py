@@ -10,13 +10,8 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from cmcompiler.frontend.rewrites.editing import (
-    constant,
-    fake,
-    insert,
-    named_arguments,
-    replace,
-)
+from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.traced import Rule, apply_rules, held, written
 
 _ATEN = torch.ops.aten
 
@@ -26,15 +21,19 @@ _POOLS = {
     _ATEN.max_pool3d_with_indices.default: (3, _ATEN.max_pool3d.default),
 }
 """Dimensions of images, and the pool without indices."""
-_UNPOOLS = {_ATEN.max_unpool2d.default: 2, _ATEN.max_unpool3d.default: 3}
 
 
 def find_pool_places(module: GraphModule) -> None:
     for node in list(module.graph.nodes):
         if node.target in _POOLS:
             _separate(node)
-        elif node.target in _UNPOOLS:
-            replace(node, _unpooled(node, _UNPOOLS[node.target]))
+    apply_rules(
+        module,
+        {
+            _ATEN.max_unpool2d.default: _unpooled(2),
+            _ATEN.max_unpool3d.default: _unpooled(3),
+        },
+    )
     module.graph.eliminate_dead_code()
 
 
@@ -74,16 +73,17 @@ def _places(node: Node, given: dict[str, Any], rank: int) -> Node | None:
     elements = torch.arange(prod(sizes)).reshape(sizes)
     windows = _windows(elements, counts, kernel, stride, dilation)
     count, taps = windows.shape
-    flat = insert(node, _ATEN.reshape.default, source, [*lead, prod(sizes)])
-    held = constant(node, f"{node.name}_windows", windows.flatten())
-    picked = insert(node, _ATEN.index_select.default, flat, len(lead), held)
-    patches = insert(node, _ATEN.reshape.default, picked, [*lead, count, taps])
-    tap = insert(node, _ATEN.argmax.default, patches, -1)
-    first = constant(node, f"{node.name}_first", torch.arange(count) * taps)
-    table = constant(node, f"{node.name}_table", windows.reshape(-1, 1))
-    rows = insert(node, _ATEN.add.Tensor, tap, first)
-    places = insert(node, _ATEN.embedding.default, table, rows)
-    return insert(node, _ATEN.reshape.default, places, [*lead, *counts])
+
+    def places(image: Any) -> Any:
+        flat = image.reshape([*lead, prod(sizes)])
+        picked = flat.index_select(len(lead), windows.flatten())
+        tap = picked.reshape([*lead, count, taps]).argmax(-1)
+        rows = tap + torch.arange(count) * taps
+        table = held(rows, windows.reshape(-1, 1))
+        return torch.embedding(table, rows).reshape([*lead, *counts])
+
+    made: Node = written(node, places, source)
+    return made
 
 
 def _windows(
@@ -103,16 +103,15 @@ def _windows(
     return elements.permute(order).reshape(prod(counts), prod(kernel))
 
 
-def _unpooled(node: Node, rank: int) -> Node:
-    source, places = node.args[:2]
-    assert isinstance(source, Node)
-    shape = list(fake(node).shape)
-    lead = shape[:-rank]
-    count = prod(fake(source).shape[-rank:])
-    flat = [insert(node, _ATEN.reshape.default, x, [*lead, count]) for x in (source, places)]
-    zeros = constant(node, f"{node.name}_zeros", torch.zeros(*lead, prod(shape[-rank:])))
-    made = insert(node, _ATEN.scatter.src, zeros, len(lead), flat[1], flat[0])
-    return insert(node, _ATEN.reshape.default, made, shape)
+def _unpooled(rank: int) -> Rule:
+    def rule(self: Any, indices: Any, out: Any) -> Any:
+        shape, count = list(out.shape), prod(self.shape[-rank:])
+        lead = shape[:-rank]
+        values, places = (each.reshape([*lead, count]) for each in (self, indices))
+        zeros = held(values, torch.zeros(*lead, prod(shape[-rank:])))
+        return zeros.scatter(len(lead), places, values).reshape(shape)
+
+    return rule
 
 
 def _sides(given: Any, rank: int) -> list[int]:

@@ -16,7 +16,6 @@ from torch.fx import GraphModule, Node
 from cmcompiler.frontend.rewrites.constants import value_of
 from cmcompiler.frontend.rewrites.editing import (
     arguments,
-    constant,
     fake,
     insert,
     named_arguments,
@@ -24,6 +23,7 @@ from cmcompiler.frontend.rewrites.editing import (
 )
 from cmcompiler.frontend.rewrites.fixed_ranges import JOINS
 from cmcompiler.frontend.rewrites.masks import CHOICES, FILLS
+from cmcompiler.frontend.rewrites.traced import held, written
 
 aten = torch.ops.aten
 
@@ -78,20 +78,26 @@ def _sum_with_product(node: Node, given: dict[str, Any]) -> Node:
     addend, *factors = (given[name] for name in _ADDED[node.target])
     product = _product(node, *factors)
     alpha, beta = given["alpha"], given["beta"]
-    product = product if alpha == 1 else insert(node, aten.mul.Tensor, product, alpha)
-    if beta == 0:
-        return product
-    addend = addend if beta == 1 else insert(node, aten.mul.Tensor, addend, beta)
-    return insert(node, aten.add.Tensor, product, addend)
+
+    def total(product: Any, addend: Any) -> Any:
+        product = product if alpha == 1 else product * alpha
+        if beta == 0:
+            return product
+        return product + (addend if beta == 1 else addend * beta)
+
+    made: Node = written(node, total, product, addend)
+    return made
 
 
 def _bilinear(node: Node, x: Node, y: Node, weights: Tensor, bias: Node | None) -> Node:
     """A linear layer of the products of all pairs of elements."""
-    columns, row = (insert(node, aten.unsqueeze.default, z, dim) for z, dim in ((x, -1), (y, -2)))
-    pairs = insert(node, aten.mul.Tensor, columns, row)
-    flat = insert(node, aten.flatten.using_ints, pairs, -2, -1)
-    matrix = constant(node, f"{node.name}_pairs", weights.flatten(1))
-    return insert(node, aten.linear.default, flat, matrix, bias)
+
+    def layer(x: Any, y: Any, bias: Any) -> Any:
+        pairs = (x.unsqueeze(-1) * y.unsqueeze(-2)).flatten(-2, -1)
+        return torch.nn.functional.linear(pairs, weights.flatten(1), bias)
+
+    made: Node = written(node, layer, x, y, bias)
+    return made
 
 
 def _origins(node: Node) -> Iterator[Node]:
@@ -143,45 +149,40 @@ def _is_float(node: Node) -> bool:
 def _product(node: Node, lhs: Node, rhs: Node) -> Node:
     right, left = value_of(rhs), value_of(lhs)
     if right is not None and right.ndim <= 2 and left is None:
-        return _linear(node, lhs, right)
-    if left is not None and left.ndim == 2 and right is None and fake(rhs).ndim >= 2:
-        turned = insert(node, aten.transpose.int, rhs, -2, -1)
-        return insert(node, aten.transpose.int, _linear(node, turned, left.T), -2, -1)
-    if node.target is aten.bmm.default:
+        made = written(node, lambda x: _linear(x, right), lhs)
+    elif left is not None and left.ndim == 2 and right is None and fake(rhs).ndim >= 2:
+        made = written(node, lambda x: _linear(x.transpose(-2, -1), left.T).transpose(-2, -1), rhs)
+    elif node.target is aten.bmm.default:
         return node
-    return _batches(node, lhs, rhs)
+    else:
+        made = written(node, lambda lhs, rhs: _batches(lhs, rhs, list(fake(node).shape)), lhs, rhs)
+    assert isinstance(made, Node)
+    return made
 
 
-def _linear(node: Node, x: Node, matrix: Tensor) -> Node:
+def _linear(x: Any, matrix: Tensor) -> Any:
     """x times a constant matrix, or vector."""
-    columns = matrix.reshape(len(matrix), -1)
-    weight = constant(node, f"{node.name}_weight", columns.T.contiguous())
-    is_vector = fake(x).ndim == 1
-    x = insert(node, aten.unsqueeze.default, x, 0) if is_vector else x
-    made = insert(node, aten.linear.default, x, weight)
-    made = insert(node, aten.squeeze.dim, made, 0) if is_vector else made
-    return insert(node, aten.squeeze.dim, made, -1) if matrix.ndim == 1 else made
+    weight = held(x, matrix.reshape(len(matrix), -1).T.contiguous())
+    is_vector = x.ndim == 1
+    made = torch.nn.functional.linear(x.unsqueeze(0) if is_vector else x, weight)
+    made = made.squeeze(0) if is_vector else made
+    return made.squeeze(-1) if matrix.ndim == 1 else made
 
 
-def _batches(node: Node, lhs: Node, rhs: Node) -> Node:
+def _batches(lhs: Any, rhs: Any, shape: list[int]) -> Any:
     """As one batch of matrices; vectors are matrices of one row or column."""
-    shape = list(fake(node).shape)
-    if fake(lhs).ndim == 1:
-        lhs = insert(node, aten.unsqueeze.default, lhs, 0)
-    if fake(rhs).ndim == 1:
-        rhs = insert(node, aten.unsqueeze.default, rhs, 1)
-    left, right = fake(lhs).shape, fake(rhs).shape
+    lhs = lhs.unsqueeze(0) if lhs.ndim == 1 else lhs
+    rhs = rhs.unsqueeze(1) if rhs.ndim == 1 else rhs
+    left, right = lhs.shape, rhs.shape
     batch = [max(sizes) for sizes in _aligned(left[:-2], right[:-2])]
     if len(right) == 2:
         # Shared columns: the rows of all matrices are those of one.
         batch, left = [], torch.Size([math.prod(left[:-1]), left[-1]])
-        lhs = insert(node, aten.reshape.default, lhs, list(left))
-    operands = [
-        _flattened(node, operand, [*batch, *sizes[-2:]])
-        for operand, sizes in ((lhs, left), (rhs, right))
+        lhs = lhs.reshape(list(left))
+    matrices = [
+        _flattened(operand, [*batch, *sizes[-2:]]) for operand, sizes in ((lhs, left), (rhs, right))
     ]
-    product = insert(node, aten.bmm.default, *operands)
-    return insert(node, aten.reshape.default, product, shape)
+    return torch.bmm(*matrices).reshape(shape)
 
 
 def _aligned(one: Sequence[int], other: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -190,7 +191,7 @@ def _aligned(one: Sequence[int], other: Sequence[int]) -> Iterator[tuple[int, in
     return reversed(pairs)
 
 
-def _flattened(node: Node, operand: Node, shape: list[int]) -> Node:
-    if list(fake(operand).shape) != shape:
-        operand = insert(node, aten.expand.default, operand, shape)
-    return insert(node, aten.reshape.default, operand, [math.prod(shape[:-2]), *shape[-2:]])
+def _flattened(operand: Any, shape: list[int]) -> Any:
+    if list(operand.shape) != shape:
+        operand = operand.expand(shape)
+    return operand.reshape([math.prod(shape[:-2]), *shape[-2:]])

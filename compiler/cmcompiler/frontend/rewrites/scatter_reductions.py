@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 
-from cmcompiler.frontend.rewrites.editing import (
-    constant,
-    fake,
-    insert,
-    named_arguments,
-    replace,
-)
+from cmcompiler.frontend.rewrites.traced import apply_rules, held
 
 _ATEN = torch.ops.aten
 
@@ -21,94 +15,76 @@ MOST_CHOICES = 1 << 16
 """Elements of a tensor with each result in one dimension, and what it may be in another."""
 
 _EXTREMES = {
-    "amax": (_ATEN.amax.default, _ATEN.amin.default, _ATEN.maximum.default),
-    "amin": (_ATEN.amin.default, _ATEN.amax.default, _ATEN.minimum.default),
+    "amax": (torch.amax, torch.amin, torch.maximum),
+    "amin": (torch.amin, torch.amax, torch.minimum),
 }
 """The reduction, the one whose result is never better, and the operator that combines two."""
 
 
 def spell_scatter_reductions(module: GraphModule) -> None:
-    for node in list(module.graph.nodes):
-        if node.target is _ATEN.scatter_reduce.two and fake(node).dtype == torch.float32:
-            made = _reduced(node, named_arguments(node))
-            if made is not None:
-                replace(node, made)
+    apply_rules(module, {_ATEN.scatter_reduce.two: _reduced})
 
 
-def _reduced(node: Node, given: dict[str, Any]) -> Node | None:
-    source, index, rank = given["src"], given["index"], fake(node).ndim
-    dim = given["dim"] % max(rank, 1)
-    sizes = list(fake(index).shape)
-    others = [size for axis, size in enumerate(fake(node).shape) if axis != dim]
-    if rank == 0 or [size for axis, size in enumerate(sizes) if axis != dim] != others:
+def _reduced(
+    self: Any, dim: int, *, index: Any, src: Any, reduce: str, include_self: bool, out: Any
+) -> Any:
+    dim, sizes = dim % max(out.ndim, 1), list(index.shape)
+    others = [size for axis, size in enumerate(out.shape) if axis != dim]
+    is_float = out.dtype == torch.float32 and out.ndim > 0
+    if not is_float or [size for axis, size in enumerate(sizes) if axis != dim] != others:
         return None
     for axis, size in enumerate(sizes):
-        if fake(source).shape[axis] != size:
-            source = insert(node, _ATEN.slice.Tensor, source, axis, 0, size)
-    if given["reduce"] in _EXTREMES:
-        return _extreme(node, given, source, dim)
-    if given["reduce"] == "prod":
-        return _multiplied(node, given, source, dim)
-    if given["reduce"] not in ("sum", "mean"):
+        if src.shape[axis] != size:
+            src = src.narrow(axis, 0, size)
+    if reduce in ("sum", "mean"):
+        return _summed(self, dim, index, src, is_mean=reduce == "mean", is_included=include_self)
+    is_own = _owners(index, dim, out)
+    if is_own is None:
         return None
-    start = given["self"]
-    ones = constant(node, f"{node.name}_ones", torch.ones(1))
-    ones = insert(node, _ATEN.expand.default, ones, sizes)
-    zeros = constant(node, f"{node.name}_zeros", torch.zeros(fake(node).shape))
-    is_mean, is_included = given["reduce"] == "mean", given["include_self"]
-    counts = None
+    if reduce == "prod":
+        return _multiplied(self, dim, is_own, src, is_included=include_self)
+    return _extreme(self, dim, is_own, src, reduce=reduce, is_included=include_self)
+
+
+def _summed(
+    self: Any, dim: int, index: Any, source: Any, *, is_mean: bool, is_included: bool
+) -> Any:
+    zeros: Any = torch.zeros(self.shape)
+    counts: Any = None
     if is_mean or not is_included:
-        counts = insert(node, _ATEN.scatter_add.default, zeros, dim, index, ones)
-    if not is_included:
-        is_touched = insert(node, _ATEN.gt.Scalar, counts, 0.5)
-        start = insert(node, _ATEN.where.self, is_touched, zeros, start)
-    sums = insert(node, _ATEN.scatter_add.default, start, dim, index, source)
+        ones = held(index, torch.ones(1)).expand(list(index.shape))
+        counts = torch.scatter_add(zeros, dim, index, ones)
+    start = self if is_included else torch.where(counts > 0.5, zeros, self)
+    sums = start.scatter_add(dim, index, source)
     if not is_mean:
         return sums
     if is_included:
-        counts = insert(node, _ATEN.add.Tensor, counts, 1.0)
-    return insert(node, _ATEN.div.Tensor, sums, insert(node, _ATEN.clamp_min.default, counts, 1.0))
+        counts = counts + 1.0
+    return sums / counts.clamp_min(1.0)
 
 
-def _extreme(node: Node, given: dict[str, Any], source: Node, dim: int) -> Node | None:
+def _extreme(
+    self: Any, dim: int, is_own: Any, source: Any, *, reduce: str, is_included: bool
+) -> Any:
     """The extreme of each result's own elements, in a dimension next to that of results."""
-    start, is_own = given["self"], _owners(node, given["index"], dim)
-    if is_own is None:
-        return None
-    reduce, bound, combine = _EXTREMES[given["reduce"]]
-    if given["include_self"]:
-        other = insert(node, _ATEN.unsqueeze.default, start, dim + 1)
-    else:
-        worst = insert(node, bound, source, [dim], True)
-        other = insert(node, _ATEN.unsqueeze.default, worst, dim)
-    spread = insert(node, _ATEN.unsqueeze.default, source, dim)
-    choices = insert(node, _ATEN.where.self, is_own, spread, other)
-    extreme = insert(node, reduce, choices, [dim + 1])
-    if given["include_self"]:
-        return insert(node, combine, extreme, start)
-    is_touched = insert(node, _ATEN.any.dim, is_own, dim + 1)
-    return insert(node, _ATEN.where.self, is_touched, extreme, start)
+    extreme_of, bound, combine = _EXTREMES[reduce]
+    other = self.unsqueeze(dim + 1) if is_included else bound(source, [dim], True).unsqueeze(dim)
+    extreme = extreme_of(torch.where(is_own, source.unsqueeze(dim), other), [dim + 1])
+    if is_included:
+        return combine(extreme, self)
+    return torch.where(is_own.any(dim + 1), extreme, self)
 
 
-def _multiplied(node: Node, given: dict[str, Any], source: Node, dim: int) -> Node | None:
+def _multiplied(self: Any, dim: int, is_own: Any, source: Any, *, is_included: bool) -> Any:
     """The product of each result's own elements."""
-    start, is_own = given["self"], _owners(node, given["index"], dim)
-    if is_own is None:
-        return None
-    spread = insert(node, _ATEN.unsqueeze.default, source, dim)
-    factors = insert(node, _ATEN.where.ScalarOther, is_own, spread, 1.0)
-    product = insert(node, _ATEN.prod.dim_int, factors, dim + 1)
-    if given["include_self"]:
-        return insert(node, _ATEN.mul.Tensor, product, start)
-    is_touched = insert(node, _ATEN.any.dim, is_own, dim + 1)
-    return insert(node, _ATEN.where.self, is_touched, product, start)
+    product = torch.where(is_own, source.unsqueeze(dim), 1.0).prod(dim + 1)
+    return product * self if is_included else torch.where(is_own.any(dim + 1), product, self)
 
 
-def _owners(node: Node, index: Node, dim: int) -> Node | None:
+def _owners(index: Any, dim: int, out: Any) -> Any:
     """Which elements each result is made of; None if that would be too many to say."""
-    count, shape = fake(node).shape[dim], [1] * (fake(node).ndim + 1)
-    if fake(index).numel() * count > MOST_CHOICES:
+    count, shape = out.shape[dim], [1] * (out.ndim + 1)
+    if index.numel() * count > MOST_CHOICES:
         return None
     shape[dim] = count
-    every = constant(node, f"{node.name}_every", torch.arange(count).reshape(shape))
-    return insert(node, _ATEN.eq.Tensor, insert(node, _ATEN.unsqueeze.default, index, dim), every)
+    return index.unsqueeze(dim).eq(torch.arange(count).reshape(shape))

@@ -11,7 +11,8 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.assignments import grown
 from cmcompiler.frontend.rewrites.constants import uniform, value_of
-from cmcompiler.frontend.rewrites.editing import constant, fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.traced import held, written
 
 _ATEN = torch.ops.aten
 
@@ -89,17 +90,17 @@ def _product(node: Node, sums: _Sums) -> Node:
         if made is not None:
             return made
     *batch, count = fake(sums.places).shape
-    each = constant(node, f"{node.name}_each", torch.eye(shape[dim]))
-    chosen = insert(node, _ATEN.reshape.default, sums.places, [prod(batch), count])
-    rows = insert(node, _ATEN.embedding.default, each, chosen)
-    columns = insert(node, _ATEN.transpose.int, rows, 1, 2)
-    flat = [prod(shape[:dim]), count, prod(shape[dim + 1 :])]
-    values = insert(node, _ATEN.reshape.default, sums.source, flat)
-    total = insert(node, _ATEN.matmul.default, columns, values)
-    total = insert(node, _ATEN.reshape.default, total, shape)
-    if uniform(sums.start) == 0:
-        return total
-    return insert(node, _ATEN.add.Tensor, sums.start, total)
+    is_zero = uniform(sums.start) == 0
+
+    def product(places: Any, source: Any, start: Any) -> Any:
+        each = held(places, torch.eye(shape[dim]))
+        rows = torch.embedding(each, places.reshape([prod(batch), count])).transpose(1, 2)
+        values = source.reshape([prod(shape[:dim]), count, prod(shape[dim + 1 :])])
+        total = (rows @ values).reshape(shape)
+        return total if is_zero else start + total
+
+    total: Node = written(node, product, sums.places, sums.source, sums.start)
+    return total
 
 
 def _repeats(node: Node, dim: int) -> bool:

@@ -23,6 +23,7 @@ from cmcompiler.frontend.rewrites.editing import (
     replace,
 )
 from cmcompiler.frontend.rewrites.followers import ACTIVATIONS, repeat_followers
+from cmcompiler.frontend.rewrites.traced import written
 
 aten = torch.ops.aten
 
@@ -63,23 +64,25 @@ def _replace_convolution(node: Node) -> None:
     outputs, per_group, taps, *kernel = weight.shape
     batch, channels, _, height, width = fake(given["input"]).shape
     slices = fake(node).shape[2]
-    volume = _with_margin(node, given["input"], margin)
-    parts = []
-    for tap in range(taps):
-        first = tap * gap
-        end = first + (slices - 1) * depth + 1
-        part = insert(node, aten.slice.Tensor, volume, 2, first, end, depth)
-        part = insert(node, aten.transpose.int, part, 1, 2)
-        shape = [batch * slices, groups, channels // groups, height, width]
-        parts.append(insert(node, aten.reshape.default, part, shape))
-    joined = insert(node, aten.cat.default, parts, 2) if taps > 1 else parts[0]
     shape = [batch * slices, taps * channels, height, width]
     flat = weight.transpose(1, 2).reshape(outputs, taps * per_group, *kernel)
+
+    def image(volume: Any) -> Any:
+        volume = _with_margin(volume, margin)
+        parts = []
+        for tap in range(taps):
+            first = tap * gap
+            part = volume.slice(2, first, first + (slices - 1) * depth + 1, depth)
+            split = [batch * slices, groups, channels // groups, height, width]
+            parts.append(part.transpose(1, 2).reshape(split))
+        joined = torch.cat(parts, 2) if taps > 1 else parts[0]
+        return joined.reshape(shape)
+
     made = insert_named(
         node,
         aten.conv2d.default,
         {
-            "input": insert(node, aten.reshape.default, joined, shape),
+            "input": written(node, image, given["input"]),
             "weight": constant(node, f"{node.name}_slices", flat),
             "bias": given["bias"],
             "stride": stride,
@@ -90,19 +93,17 @@ def _replace_convolution(node: Node) -> None:
     )
     last, made = repeat_followers(node, made, _FOLLOWERS)
     split = [batch, slices, outputs, *fake(made).shape[2:]]
-    made = insert(last, aten.reshape.default, made, split)
-    replace(last, insert(last, aten.transpose.int, made, 1, 2))
+    replace(last, written(last, lambda image: image.reshape(split).transpose(1, 2), made))
 
 
-def _with_margin(node: Node, volume: Node, margin: int) -> Node:
+def _with_margin(volume: Any, margin: int) -> Any:
     """Zeros before the first slice and after the last."""
     if not margin:
         return volume
-    batch, channels, depth, height, width = fake(volume).shape
-    image = insert(node, aten.reshape.default, volume, [batch, channels, depth, height * width])
-    padded = insert(node, aten.constant_pad_nd.default, image, [0, 0, margin, margin])
-    shape = [batch, channels, depth + 2 * margin, height, width]
-    return insert(node, aten.reshape.default, padded, shape)
+    batch, channels, depth, height, width = volume.shape
+    image = volume.reshape([batch, channels, depth, height * width])
+    padded = image.constant_pad_nd([0, 0, margin, margin])
+    return padded.reshape([batch, channels, depth + 2 * margin, height, width])
 
 
 def _is_mean_of_means(node: Node) -> bool:
@@ -135,6 +136,10 @@ def _pooled(node: Node, pool: OpOverload) -> Node:
 
 def _normalized(node: Node, volume: Node) -> Node:
     batch, channels, depth, height, width = fake(volume).shape
-    image = insert(node, aten.reshape.default, volume, [batch, channels, depth * height, width])
-    made = insert(node, aten.batch_norm.default, image, *node.args[1:], **node.kwargs)
-    return insert(node, aten.reshape.default, made, list(fake(node).shape))
+
+    def norm(volume: Any, *rest: Any, **named: Any) -> Any:
+        image = volume.reshape([batch, channels, depth * height, width])
+        return aten.batch_norm.default(image, *rest, **named).reshape(list(fake(node).shape))
+
+    made: Node = written(node, norm, volume, *node.args[1:], **node.kwargs)
+    return made

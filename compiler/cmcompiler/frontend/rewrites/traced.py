@@ -25,8 +25,41 @@ leaves the operator as it is.
 """
 
 
+class _Writer:
+    """Inserts calls before a node, of what Traced stands for."""
+
+    def __init__(self, before: Node) -> None:
+        self.before = before
+        self._constants: dict[int, tuple[Tensor, Node]] = {}
+
+    def traced(self, given: Any) -> Any:
+        if isinstance(given, list | tuple) and any(isinstance(each, Node) for each in given):
+            return [self.traced(each) for each in given]
+        return Traced(given, self) if isinstance(given, Node) else given
+
+    def node(self, given: Any) -> Any:
+        """A node or a literal in place of an expression's value."""
+        if isinstance(given, list | tuple):
+            return [self.node(each) for each in given]
+        if isinstance(given, Tensor):
+            if id(given) not in self._constants:
+                held = constant(self.before, f"{self.before.name}_constant", given)
+                self._constants[id(given)] = given, held
+            return self._constants[id(given)][1]
+        return given.node if isinstance(given, Traced) else given
+
+    def call(self, function: Any, *args: Any, **kwargs: Any) -> Traced:
+        given = [self.node(each) for each in args]
+        keywords = {name: self.node(each) for name, each in kwargs.items()}
+        if isinstance(function, OpOverloadPacket):
+            fakes = [_fake(each) for each in given]
+            name = torch._C._jit_resolve_packet(function._qualified_op_name, *fakes, **kwargs)
+            function = getattr(function, name)
+        return Traced(insert(self.before, function, *given, **keywords), self)
+
+
 def _binary(operator: Any) -> Callable[[Traced, Any], Any]:
-    return lambda self, other: _call(self._before, operator, self, other)
+    return lambda self, other: self._writer.call(operator, self, other)
 
 
 class Traced:
@@ -35,33 +68,33 @@ class Traced:
     Tensors among their arguments become constants of the graph.
     """
 
-    def __init__(self, node: Node, before: Node) -> None:
+    def __init__(self, node: Node, writer: _Writer) -> None:
         self.node = node
-        self._before = before
+        self._writer = writer
         self._value = fake(node)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("shape", "ndim", "dtype", "numel", "stride", "is_floating_point"):
             return getattr(self._value, name)
-        return partial(_call, self._before, getattr(_ATEN, name), self)
+        return partial(self._writer.call, getattr(_ATEN, name), self)
 
     def narrow(self, dim: int, start: int, length: int) -> Any:
-        return _call(self._before, _ATEN.slice.Tensor, self, dim, start, start + length)
+        return self._writer.call(_ATEN.slice.Tensor, self, dim, start, start + length)
 
     def __getitem__(self, part: int) -> Any:
         """One of several results."""
         if part >= len(self._value):
             raise IndexError
-        return Traced(insert(self._before, getitem, self.node, part), self._before)
+        return self._writer.call(getitem, self, part)
 
     @classmethod
     def __torch_function__(
         cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        before = next(each._before for each in _flat(args) if isinstance(each, Traced))
+        writer = next(each._writer for each in _flat(args) if isinstance(each, Traced))
         if not isinstance(function, OpOverload | OpOverloadPacket):
             function = getattr(_ATEN, function.__name__)
-        return _call(before, function, *args, **(kwargs or {}))
+        return writer.call(function, *args, **(kwargs or {}))
 
     __add__, __sub__, __mul__ = map(_binary, (_ATEN.add, _ATEN.sub, _ATEN.mul))
     __truediv__, __matmul__ = map(_binary, (_ATEN.div, _ATEN.matmul))
@@ -77,19 +110,18 @@ def apply_rules(module: GraphModule, rules: Mapping[Any, Rule]) -> None:
 
 def apply_rule(node: Node, rule: Rule) -> bool:
     """Whether a rule gave something for an operator, which replaces it."""
-    given = {**named_arguments(node), "out": node.meta.get("val")}
-    first = node.prev
-    taken = {name: _traced(node, given[name]) for name in signature(rule).parameters}
-    made = rule(**taken)
+    given, writer, first = named_arguments(node), _Writer(node), node.prev
+    given["out"] = node.meta.get("val")
+    made = rule(**{name: writer.traced(given[name]) for name in signature(rule).parameters})
     if made is None:
         return False
     if isinstance(made, tuple):
         for user in list(node.users):
             part: Any = user.args[1]
-            replace(user, _node(node, made[part]))
+            replace(user, writer.node(made[part]))
         _erase_unused(first, node)
     else:
-        replace(node, _node(node, made))
+        replace(node, writer.node(made))
     return True
 
 
@@ -102,40 +134,23 @@ def _erase_unused(first: Node, last: Node) -> None:
             last.graph.erase_node(last.prev)
 
 
-def written(before: Node, expression: Rule, *sources: Any) -> Any:
+def written(before: Node, expression: Rule, *sources: Any, **named: Any) -> Any:
     """The result of a torch expression of nodes, inserted before one of the graph."""
-    return _node(before, expression(*(_traced(before, each) for each in sources)))
+    writer = _Writer(before)
+    traced = {name: writer.traced(each) for name, each in named.items()}
+    return writer.node(expression(*map(writer.traced, sources), **traced))
 
 
-def _traced(before: Node, given: Any) -> Any:
-    if isinstance(given, list | tuple) and any(isinstance(each, Node) for each in given):
-        return [_traced(before, each) for each in given]
-    return Traced(given, before) if isinstance(given, Node) else given
-
-
-def _call(before: Node, function: Any, *args: Any, **kwargs: Any) -> Traced:
-    given = [_node(before, each) for each in args]
-    keywords = {name: _node(before, each) for name, each in kwargs.items()}
-    if isinstance(function, OpOverloadPacket):
-        fakes = [_fake(each) for each in given]
-        name = torch._C._jit_resolve_packet(function._qualified_op_name, *fakes, **kwargs)
-        function = getattr(function, name)
-    return Traced(insert(before, function, *given, **keywords), before)
+def held(beside: Traced, value: Tensor) -> Any:
+    """A constant of the graph, of which what follows is computed on the device."""
+    writer = beside._writer
+    return writer.traced(writer.node(value))
 
 
 def _fake(given: Any) -> Any:
     if isinstance(given, list | tuple):
         return [_fake(each) for each in given]
     return fake(given) if isinstance(given, Node) else given
-
-
-def _node(before: Node, given: Any) -> Any:
-    """A node or a literal in place of an expression's value."""
-    if isinstance(given, list | tuple):
-        return [_node(before, each) for each in given]
-    if isinstance(given, Tensor):
-        return constant(before, f"{before.name}_constant", given)
-    return given.node if isinstance(given, Traced) else given
 
 
 def _flat(given: Any) -> list[Any]:

@@ -3,99 +3,70 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import torch
-from torch import Tensor
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 
-from cmcompiler.frontend.rewrites.editing import constant, fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.traced import Rule, apply_rules, held
 
 aten = torch.ops.aten
 
 
 def pick_windows(module: GraphModule) -> None:
-    for node in module.graph.nodes:
-        if node.target is aten.im2col.default and fake(node.args[0]).dim() == 4:
-            replace(node, _patches(node))
-        elif node.target is aten.col2im.default and _is_tiling(node):
-            replace(node, _image(node))
-        elif node.target is aten.col2im.default and fake(node).dim() == 4:
-            replace(node, _summed(node))
-        elif node.target is aten.unfold.default and fake(node.args[0]).dim():
-            replace(node, _unfolded(node))
+    apply_rules(module, _RULES)
 
 
-def _picked(node: Node, source: Node, dim: int, places: Tensor) -> Node:
-    held = constant(node, f"{node.name}_places", places.flatten())
-    return insert(node, aten.index_select.default, source, dim, held)
-
-
-def _patches(node: Node) -> Node:
+def _patches(
+    self: Any,
+    *,
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+    out: Any,
+) -> Any:
     """[N, C, H, W] to [N, C · taps, windows]."""
-    given = named_arguments(node)
-    source: Node = given["self"]
-    if any(given["padding"]):
-        high, wide = given["padding"]
-        source = insert(node, aten.constant_pad_nd.default, source, [wide, wide, high, high])
-    batch, channels, *sizes = fake(source).shape
-    windows = [
-        torch.arange(0, size - dilation * (kernel - 1), stride)
-        + dilation * torch.arange(kernel)[:, None]
-        for size, kernel, dilation, stride in zip(
-            sizes, given["kernel_size"], given["dilation"], given["stride"], strict=True
-        )
-    ]
-    rows, columns = windows
+    if self.ndim != 4:
+        return None
+    if any(padding):
+        high, wide = padding
+        self = self.constant_pad_nd([wide, wide, high, high])
+    batch, channels, *sizes = self.shape
+    rows, columns = (
+        torch.arange(0, size - gap * (kernel - 1), step) + gap * torch.arange(kernel)[:, None]
+        for size, kernel, gap, step in zip(sizes, kernel_size, dilation, stride, strict=True)
+    )
     places = rows[:, None, :, None] * sizes[1] + columns[None, :, None, :]
-    flat = insert(node, aten.reshape.default, source, [batch, channels, prod(sizes)])
-    picked = _picked(node, flat, 2, places)
-    return insert(node, aten.reshape.default, picked, list(fake(node).shape))
+    flat = self.reshape([batch, channels, prod(sizes)])
+    return flat.index_select(2, places.flatten()).reshape(list(out.shape))
 
 
-def _is_tiling(node: Node) -> bool:
-    """Whether windows cover an image without margins and overlaps."""
-    given = named_arguments(node)
-    return (
-        fake(node).dim() == 4
-        and list(given["kernel_size"]) == list(given["stride"])
-        and not any(given["padding"])
-        and set(given["dilation"]) == {1}
-        and not any(s % k for s, k in zip(fake(node).shape[2:], given["kernel_size"], strict=True))
-    )
-
-
-def _image(node: Node) -> Node:
-    given = named_arguments(node)
-    batch, channels, height, width = fake(node).shape
-    high, wide = given["kernel_size"]
+def _image(
+    self: Any,
+    *,
+    kernel_size: list[int],
+    dilation: list[int],
+    padding: list[int],
+    stride: list[int],
+    out: Any,
+) -> Any:
+    """The image of windows that cover it without margins and overlaps, or their sums."""
+    if out.ndim != 4:
+        return None
+    batch, channels, height, width = out.shape
+    high, wide = kernel_size
+    is_tiling = list(kernel_size) == list(stride) and not any(padding) and set(dilation) == {1}
+    if not is_tiling or height % high or width % wide:
+        return _summed(self, list(out.shape), kernel_size, dilation, padding, stride)
     tiles = [batch, channels, high, wide, height // high, width // wide]
-    split = insert(node, aten.reshape.default, given["self"], tiles)
-    placed = insert(node, aten.permute.default, split, [0, 1, 4, 2, 5, 3])
-    return insert(node, aten.reshape.default, placed, [batch, channels, height, width])
+    return self.reshape(tiles).permute([0, 1, 4, 2, 5, 3]).reshape([batch, channels, height, width])
 
 
-def _unfolded(node: Node) -> Node:
-    """Windows along a dimension, whose elements become the last dimension."""
-    given = named_arguments(node)
-    source, size = given["self"], given["size"]
-    shape = fake(source).shape
-    dim = given["dimension"] % len(shape)
-    count = fake(node).shape[dim]
-    places = torch.arange(count)[:, None] * given["step"] + torch.arange(size)
-    picked = _picked(node, source, dim, places)
-    split = [*shape[:dim], count, size, *shape[dim + 1 :]]
-    windows = insert(node, aten.reshape.default, picked, split)
-    order = [axis for axis in range(len(split)) if axis != dim + 1]
-    return insert(node, aten.permute.default, windows, [*order, dim + 1])
-
-
-def _summed(node: Node) -> Node:
+def _summed(self: Any, shape: list[int], *layout: list[int]) -> Any:
     """Windows added up where they overlap: a transposed convolution that spreads each tap."""
-    given = named_arguments(node)
-    batch, channels, *sizes = fake(node).shape
-    kernel, stride, padding, dilation = (
-        given[name] for name in ("kernel_size", "stride", "padding", "dilation")
-    )
+    kernel, dilation, padding, stride = layout
+    batch, channels, *sizes = shape
     sides = list(zip(sizes, kernel, stride, padding, dilation, strict=True))
     counts = [(size + 2 * p - d * (k - 1) - 1) // s + 1 for size, k, s, p, d in sides]
     rest = [
@@ -104,9 +75,27 @@ def _summed(node: Node) -> Node:
     ]
     taps = prod(kernel)
     spread = torch.eye(taps).reshape(1, taps, 1, *kernel).expand(channels, -1, -1, -1, -1)
-    weights = constant(node, f"{node.name}_taps", spread.reshape(-1, 1, *kernel))
-    shape = [batch, channels * taps, *counts]
-    windows = insert(node, aten.reshape.default, given["self"], shape)
-    convolution = aten.conv_transpose2d.input
-    arguments = weights, None, stride, padding, rest, channels, dilation
-    return insert(node, convolution, windows, *arguments)
+    weights = held(self, spread.reshape(-1, 1, *kernel))
+    windows = self.reshape([batch, channels * taps, *counts])
+    return aten.conv_transpose2d.input(
+        windows, weights, None, stride, padding, rest, channels, dilation
+    )
+
+
+def _unfolded(self: Any, dimension: int, size: int, step: int, out: Any) -> Any:
+    """Windows along a dimension, whose elements become the last dimension."""
+    if not self.ndim:
+        return None
+    dim = dimension % self.ndim
+    count = out.shape[dim]
+    places = torch.arange(count)[:, None] * step + torch.arange(size)
+    split = [*self.shape[:dim], count, size, *self.shape[dim + 1 :]]
+    windows = self.index_select(dim, places.flatten()).reshape(split)
+    return windows.permute([*(each for each in range(len(split)) if each != dim + 1), dim + 1])
+
+
+_RULES: dict[Any, Rule] = {
+    aten.im2col.default: _patches,
+    aten.col2im.default: _image,
+    aten.unfold.default: _unfolded,
+}
