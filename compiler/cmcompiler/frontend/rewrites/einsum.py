@@ -9,9 +9,9 @@ from string import ascii_letters
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 
-from cmcompiler.frontend.rewrites.editing import fake, insert, replace
+from cmcompiler.frontend.rewrites.traced import apply_rules
 
 aten = torch.ops.aten
 
@@ -22,12 +22,12 @@ ELLIPSIS = "..."
 class Term:
     """An operand with a letter for each of its dimensions."""
 
-    node: Node
+    value: Any
     letters: str
 
     @property
     def sizes(self) -> dict[str, int]:
-        return dict(zip(self.letters, fake(self.node).shape, strict=True))
+        return dict(zip(self.letters, self.value.shape, strict=True))
 
 
 def multiply_einsum(module: GraphModule) -> None:
@@ -35,40 +35,28 @@ def multiply_einsum(module: GraphModule) -> None:
 
     Operands are multiplied from left to right, as torch does by default.
     """
-    for node in list(module.graph.nodes):
-        if node.target is aten.einsum.default:
-            equation = _read(node)
-            if equation is not None:
-                replace(node, _contracted(node, *equation))
-        elif node.target is aten.tensordot.default:
-            replace(node, _contracted(node, *_named(node)))
+    apply_rules(module, {aten.einsum.default: _einsum, aten.tensordot.default: _tensordot})
 
 
-def _named(node: Node) -> tuple[list[Term], str]:
-    """The operands of a tensordot, and the letters of its result."""
-    given: Any = node.args
-    operands, (own, others) = given[:2], given[2:]
-    ranks = [fake(operand).ndim for operand in operands]
-    letters, places = ascii_letters[: ranks[0]], list(ascii_letters[ranks[0] : sum(ranks)])
-    for dim, other in zip(own, others, strict=True):
-        places[other] = letters[dim]
-    names = (letters, "".join(places))
-    terms = [Term(*pair) for pair in zip(operands, names, strict=True)]
-    return terms, "".join(name for name in (*letters, *places) if "".join(names).count(name) == 1)
+def _tensordot(self: Any, other: Any, dims_self: list[int], dims_other: list[int]) -> Any:
+    letters = ascii_letters[: self.ndim]
+    places = list(ascii_letters[self.ndim : self.ndim + other.ndim])
+    for dim, with_dim in zip(dims_self, dims_other, strict=True):
+        places[with_dim] = letters[dim]
+    terms = [Term(self, letters), Term(other, "".join(places))]
+    both = (*letters, *places)
+    return _contracted(terms, "".join(each for each in both if both.count(each) == 1))
 
 
-def _read(node: Node) -> tuple[list[Term], str] | None:
-    """The operands and the letters of the result."""
-    equation, operands = node.args[:2]
-    assert isinstance(equation, str) and isinstance(operands, (list, tuple))
+def _einsum(equation: str, tensors: list[Any]) -> Any:
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     once = [letter for letter in ascii_letters if inputs.count(letter) == 1]
     if not arrow:
         output = ELLIPSIS * (ELLIPSIS in inputs) + "".join(sorted(once))
     given = inputs.split(",")
     ranks = {
-        fake(operand).ndim - len(letters.replace(ELLIPSIS, ""))
-        for operand, letters in zip(operands, given, strict=True)
+        tensor.ndim - len(letters.replace(ELLIPSIS, ""))
+        for tensor, letters in zip(tensors, given, strict=True)
         if ELLIPSIS in letters
     }
     unused = "".join(letter for letter in ascii_letters if letter not in equation)
@@ -76,64 +64,61 @@ def _read(node: Node) -> tuple[list[Term], str] | None:
     named = [letters.replace(ELLIPSIS, rest) for letters in (*given, output)]
     if len(ranks) > 1 or any(len(set(letters)) != len(letters) for letters in named):
         return None
-    terms = [Term(*pair) for pair in zip(operands, named, strict=False)]
+    terms = [Term(*pair) for pair in zip(tensors, named, strict=False)]
     sizes = {pair for term in terms for pair in term.sizes.items()}
-    return (terms, named[-1]) if len(dict(sizes)) == len(sizes) else None
+    return _contracted(terms, named[-1]) if len(dict(sizes)) == len(sizes) else None
 
 
-def _contracted(node: Node, terms: Sequence[Term], output: str) -> Node:
+def _contracted(terms: Sequence[Term], output: str) -> Any:
     first, *others = terms
     for place, second in enumerate(others):
         later = "".join(term.letters for term in others[place + 1 :])
         kept = "".join(dict.fromkeys(output + later))
-        first = _product(node, _summed(node, first, second.letters + kept), second, kept)
-    return _permuted(node, _summed(node, first, output), output).node
+        first = _product(_summed(first, second.letters + kept), second, kept)
+    return _permuted(_summed(first, output), output).value
 
 
-def _summed(node: Node, term: Term, kept: str) -> Term:
+def _summed(term: Term, kept: str) -> Term:
     """Without the letters that nothing else has."""
     dims = [place for place, letter in enumerate(term.letters) if letter not in kept]
     if not dims:
         return term
-    total = insert(node, aten.sum.dim_IntList, term.node, dims)
+    total = term.value.sum(dims)
     return Term(total, "".join(letter for letter in term.letters if letter in kept))
 
 
-def _product(node: Node, lhs: Term, rhs: Term, kept: str) -> Term:
+def _product(lhs: Term, rhs: Term, kept: str) -> Term:
     """Product of two operands, with the letters that are kept."""
-    rhs = _summed(node, rhs, lhs.letters + kept)
+    rhs = _summed(rhs, lhs.letters + kept)
     both = [letter for letter in kept if letter in lhs.letters and letter in rhs.letters]
     rows = [letter for letter in kept if letter in lhs.letters and letter not in rhs.letters]
     columns = [letter for letter in kept if letter in rhs.letters and letter not in lhs.letters]
     summed = [letter for letter in lhs.letters if letter in rhs.letters and letter not in kept]
     batch = [[letter] for letter in both]
     groups = ([*batch, rows, summed], [*batch, summed, columns])
-    left, right = (_arranged(node, *pair) for pair in zip((lhs, rhs), groups, strict=True))
-    operator = aten.matmul.default if summed else aten.mul.Tensor
-    product = insert(node, operator, left, right)
+    left, right = (_arranged(*pair) for pair in zip((lhs, rhs), groups, strict=True))
+    product = left @ right if summed else left * right
     letters = "".join((*both, *rows, *columns))
     sizes = lhs.sizes | rhs.sizes
-    return Term(_reshaped(node, product, [sizes[letter] for letter in letters]), letters)
+    return Term(_reshaped(product, [sizes[letter] for letter in letters]), letters)
 
 
-def _arranged(node: Node, term: Term, groups: Sequence[Sequence[str]]) -> Node:
+def _arranged(term: Term, groups: Sequence[Sequence[str]]) -> Any:
     """The operand with one dimension for each group of letters, in this order."""
-    ordered = _permuted(node, term, "".join(letter for group in groups for letter in group))
+    ordered = _permuted(term, "".join(letter for group in groups for letter in group))
     shape = [math.prod(term.sizes[letter] for letter in group) for group in groups]
-    return _reshaped(node, ordered.node, shape)
+    return _reshaped(ordered.value, shape)
 
 
-def _reshaped(node: Node, operand: Node, shape: list[int]) -> Node:
-    if list(fake(operand).shape) == shape:
-        return operand
-    return insert(node, aten.reshape.default, operand, shape)
+def _reshaped(operand: Any, shape: list[int]) -> Any:
+    return operand if list(operand.shape) == shape else operand.reshape(shape)
 
 
-def _permuted(node: Node, term: Term, letters: str) -> Term:
+def _permuted(term: Term, letters: str) -> Term:
     places = [term.letters.index(letter) for letter in letters]
     rank = len(places)
     if places == list(range(rank)):
         return term
     if places == [*range(rank - 2), rank - 1, rank - 2]:
-        return Term(insert(node, aten.transpose.int, term.node, -2, -1), letters)
-    return Term(insert(node, aten.permute.default, term.node, places), letters)
+        return Term(term.value.transpose(-2, -1), letters)
+    return Term(term.value.permute(places), letters)

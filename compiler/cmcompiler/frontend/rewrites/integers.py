@@ -11,11 +11,10 @@ from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import number_of
-from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.editing import fake, insert
+from cmcompiler.frontend.rewrites.traced import Rule, Traced, apply_rules
 
 _ATEN = torch.ops.aten
-
-_Given = dict[str, Any]
 
 _JOINING = {_ATEN.cat.default, _ATEN.stack.default, _ATEN.where.self}
 _SUMS = {
@@ -29,11 +28,7 @@ LARGEST_SHIFT = 30
 
 
 def spell_integers(module: GraphModule) -> None:
-    for node in list(module.graph.nodes):
-        spell = _SPELLINGS.get(node.target)
-        made = None if spell is None else spell(node, named_arguments(node))
-        if made is not None:
-            replace(node, made)
+    apply_rules(module, _RULES)
     for node in list(module.graph.nodes):
         kind = _promoted(node)
         for source in [] if kind is None else node.all_input_nodes:
@@ -71,37 +66,37 @@ def _is_integer(node: Node) -> bool:
     return not is_float and number_of(node) is None
 
 
-def _truth(node: Node, given: _Given) -> Node | None:
+def _truth(whether: Callable[..., Any]) -> Rule:
     """Whether any or all bytes are not 0, as a byte."""
-    source = given["self"]
-    if fake(source).dtype != torch.uint8:
-        return None
-    bools = insert(node, _ATEN.ne.Scalar, source, 0)
-    assert callable(node.target)
-    truth = insert(node, node.target, bools, *node.args[1:], **node.kwargs)
-    return insert(node, _ATEN.to.dtype, truth, fake(node).dtype)
+
+    def rule(self: Any, out: Any) -> Any:
+        return whether(self.ne(0)).to(out.dtype) if self.dtype == torch.uint8 else None
+
+    return rule
 
 
-def _raised(node: Node, given: _Given) -> Node | None:
-    factor = _power(given["other"])
-    if factor is None:
-        return _shifted(node, given, _ATEN.bitwise_left_shift.Tensor)
-    return insert(node, _ATEN.mul.Scalar, given["self"], factor)
+def _truth_along(whether: Callable[..., Any]) -> Rule:
+    def rule(self: Any, dim: Any, keepdim: bool, out: Any) -> Any:
+        if self.dtype != torch.uint8:
+            return None
+        given = (dim, keepdim) if keepdim else (dim,)
+        return whether(self.ne(0), *given).to(out.dtype)
+
+    return rule
 
 
-def _lowered(node: Node, given: _Given) -> Node | None:
-    """Right shifts keep the sign: they round down."""
-    divisor = _power(given["other"])
-    if divisor is None:
-        return _shifted(node, given, _ATEN.bitwise_right_shift.Tensor)
-    return insert(node, _ATEN.div.Scalar_mode, given["self"], divisor, rounding_mode="floor")
+def _shift(operator: Any, by_power: Callable[[Any, int], Any]) -> Rule:
+    """Shifts by a number are products or quotients; those by tensors get one name, as an operator's
+    is Python's own otherwise.
+    """
 
+    def rule(self: Any, other: Any) -> Any:
+        factor = _power(other.node if isinstance(other, Traced) else other)
+        if factor is not None:
+            return by_power(self, factor)
+        return operator(self, other) if isinstance(other, Traced) else None
 
-def _shifted(node: Node, given: _Given, operator: OpOverload) -> Node | None:
-    """Shifts by tensors have one name: an operator's is Python's own otherwise."""
-    if node.target is operator or not isinstance(given["other"], Node):
-        return None
-    return insert(node, operator, given["self"], given["other"])
+    return rule
 
 
 def _power(shift: Any) -> Any:
@@ -109,33 +104,45 @@ def _power(shift: Any) -> Any:
     return 1 << bits if isinstance(bits, int) and 0 <= bits <= LARGEST_SHIFT else None
 
 
-def _running(node: Node, given: _Given) -> Node | None:
+def _running(self: Any, dim: int, out: Any) -> Any:
     """Running sums in as few bits wrap around, as do those of more bits once they are cut."""
-    kind = fake(node).dtype
-    if kind not in (torch.int8, torch.int16, torch.uint8):
+    if out.dtype not in (torch.int8, torch.int16, torch.uint8):
         return None
-    wide = insert(node, _ATEN.to.dtype, given["self"], torch.int64)
-    sums = insert(node, _ATEN.cumsum.default, wide, given["dim"])
-    return insert(node, _ATEN.to.dtype, sums, kind)
+    return self.to(torch.int64).cumsum(dim).to(out.dtype)
 
 
-def _bucketed(node: Node, given: _Given) -> Node | None:
+def _bucketed(self: Any, edges: Any, is_right: bool, kind: torch.dtype) -> Any:
     """How many boundaries lie below each number."""
-    edges = given["boundaries"] if "boundaries" in given else given["sorted_sequence"]
-    if not isinstance(given["self"], Node) or fake(edges).ndim != 1 or given.get("sorter"):
+    if not isinstance(self, Traced) or edges.ndim != 1:
         return None
-    is_right = given["right"] or given.get("side") == "right"
-    compare = _ATEN.ge.Tensor if is_right else _ATEN.gt.Tensor
-    each = insert(node, compare, insert(node, _ATEN.unsqueeze.default, given["self"], -1), edges)
-    ones = insert(node, _ATEN.to.dtype, each, fake(node).dtype)
-    count = insert(node, _ATEN.sum.dim_IntList, ones, [-1])
-    is_same = fake(count).dtype == fake(node).dtype
-    return count if is_same else insert(node, _ATEN.to.dtype, count, fake(node).dtype)
+    numbers = self.unsqueeze(-1)
+    each = numbers.ge(edges) if is_right else numbers.gt(edges)
+    count = each.to(kind).sum([-1])
+    return count if count.dtype == kind else count.to(kind)
 
 
-_SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
-    **dict.fromkeys((_ATEN.any.default, _ATEN.any.dim, _ATEN.any.dims), _truth),
-    **dict.fromkeys((_ATEN.all.default, _ATEN.all.dim, _ATEN.all.dims), _truth),
+def _searched(
+    self: Any, sorted_sequence: Any, *, right: bool, side: str | None, sorter: Any, out: Any
+) -> Any:
+    if sorter is not None:
+        return None
+    return _bucketed(self, sorted_sequence, right or side == "right", out.dtype)
+
+
+_raised = _shift(_ATEN.bitwise_left_shift.Tensor, _ATEN.mul.Scalar)
+_lowered = _shift(
+    # Right shifts keep the sign: they round down.
+    _ATEN.bitwise_right_shift.Tensor,
+    lambda x, divisor: _ATEN.div.Scalar_mode(x, divisor, rounding_mode="floor"),
+)
+
+_RULES: dict[Any, Rule] = {
+    _ATEN.any.default: _truth(_ATEN.any.default),
+    _ATEN.any.dim: _truth_along(_ATEN.any.dim),
+    _ATEN.any.dims: _truth_along(_ATEN.any.dims),
+    _ATEN.all.default: _truth(_ATEN.all.default),
+    _ATEN.all.dim: _truth_along(_ATEN.all.dim),
+    _ATEN.all.dims: _truth_along(_ATEN.all.dims),
     **dict.fromkeys((_ATEN.__lshift__.Scalar, _ATEN.__lshift__.Tensor), _raised),
     **dict.fromkeys((_ATEN.__rshift__.Scalar, _ATEN.__rshift__.Tensor), _lowered),
     _ATEN.bitwise_left_shift.Tensor: _raised,
@@ -143,6 +150,8 @@ _SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
     _ATEN.bitwise_right_shift.Tensor: _lowered,
     _ATEN.bitwise_right_shift.Tensor_Scalar: _lowered,
     _ATEN.cumsum.default: _running,
-    _ATEN.bucketize.Tensor: _bucketed,
-    _ATEN.searchsorted.Tensor: _bucketed,
+    _ATEN.bucketize.Tensor: lambda self, boundaries, right, out: _bucketed(
+        self, boundaries, right, out.dtype
+    ),
+    _ATEN.searchsorted.Tensor: _searched,
 }

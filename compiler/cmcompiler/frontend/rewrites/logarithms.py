@@ -20,19 +20,17 @@ _ATEN = torch.ops.aten
 _LOGARITHMS = {_ATEN.log.default, _ATEN.log2.default, _ATEN.log10.default}
 
 
-def soft_maximum(node: Node, given: dict[str, Any]) -> Node:
+def soft_maximum(self: Any, other: Any) -> Any:
     """log(exp(x) + exp(y)) = max(x, y) + log(1 + exp(-|x - y|))"""
-    pair = given["self"], given["other"]
-    difference = insert(node, _ATEN.sub.Tensor, *pair)
+    pair = self.node, other.node
+    difference = self - other
     values = [value for each in pair if (value := value_of(each)) is not None]
     known = [values] if len(values) == len(pair) else sampled(*pair)
     if any(bool((x - y).isnan().any()) for x, y in known):
         # Both are infinite, and the result is, too.
-        difference = insert(node, _ATEN.nan_to_num.default, difference)
-    distance = insert(node, _ATEN.abs.default, difference)
-    negative = insert(node, _ATEN.neg.default, distance)
-    rest = insert(node, _ATEN.softplus.default, negative)
-    return insert(node, _ATEN.add.Tensor, insert(node, _ATEN.maximum.default, *pair), rest)
+        difference = difference.nan_to_num()
+    rest = difference.abs().neg().softplus()
+    return self.maximum(other) + rest
 
 
 def take_logarithms_of_scores(module: GraphModule) -> None:
