@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -11,11 +11,10 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import number_of, value_of
-from cmcompiler.frontend.rewrites.editing import constant, fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.editing import fake
+from cmcompiler.frontend.rewrites.traced import Rule, Traced, apply_rule, held
 
-aten = torch.ops.aten
-
-_Given = dict[str, Any]
+_ATEN = torch.ops.aten
 
 MOST_PLACES = 1 << 14
 """Numbers of the matrix that adds up elements."""
@@ -23,85 +22,70 @@ MOST_PLACES = 1 << 14
 
 def join_assignments(module: GraphModule) -> None:
     for node in list(module.graph.nodes):
-        spell = _SPELLINGS.get(node.target)
-        if spell is None or fake(node).dtype != torch.float32:
-            continue
-        made = spell(node, named_arguments(node))
-        if made is not None:
-            replace(node, made)
+        rule = _RULES.get(node.target)
+        if rule is not None and fake(node).dtype == torch.float32:
+            apply_rule(node, rule)
 
 
-def _copied(node: Node, given: _Given) -> Node | None:
-    source, shape = given["src"], list(fake(node).shape)
-    if fake(source).dtype != fake(node).dtype:
-        return None
-    is_whole = list(fake(source).shape) == shape
-    return source if is_whole else insert(node, aten.expand.default, source, shape)
+def _copied(src: Any, out: Any) -> Any:
+    return _spread(src, list(out.shape)) if src.dtype == out.dtype else None
 
 
-def _uniform(node: Node, given: _Given) -> Node:
+def _uniform(self: Any, value: Any, out: Any) -> Any:
     """A number as a tensor, so that it takes part in the range and is rounded as others there."""
-    value, shape = given.get("value", 0.0), list(fake(node).shape)
-    number = number_of(value)
+    number = number_of(value.node if isinstance(value, Traced) else value)
     if number is not None:
-        value = constant(node, f"{node.name}_number", torch.full([1] * len(shape), float(number)))
-    elif fake(value).dtype != fake(node).dtype:
-        value = insert(node, aten.to.dtype, value, fake(node).dtype)
-    is_whole = list(fake(value).shape) == shape
-    return value if is_whole else insert(node, aten.expand.default, value, shape)
+        value = held(self, torch.full([1] * out.ndim, float(number)))
+    elif value.dtype != out.dtype:
+        value = value.to(out.dtype)
+    return _spread(value, list(out.shape))
 
 
-def _row(node: Node, given: _Given) -> Node | None:
-    source, dim = given["self"], given["dim"]
-    place = given["index"] % fake(source).shape[dim]
-    row = insert(node, aten.unsqueeze.default, given["src"], dim % fake(source).ndim)
-    return _replaced(node, source, row, dim, range(place, place + 1))
+def _spread(value: Any, shape: list[int]) -> Any:
+    return value if list(value.shape) == shape else value.expand(shape)
 
 
-def _slice(node: Node, given: _Given) -> Node | None:
-    source, dim = given["self"], given["dim"]
-    size = fake(source).shape[dim]
-    places = range(size)[given["start"] : given["end"] : given["step"]]
-    return _replaced(node, source, given["src"], dim, places)
+def _row(self: Any, src: Any, dim: int, index: int) -> Any:
+    place = index % self.shape[dim]
+    row = src.unsqueeze(dim % self.ndim)
+    return _replaced(self, row, dim, range(place, place + 1))
 
 
-def _rows(node: Node, given: _Given) -> Node | None:
-    places = value_of(given["index"])
+def _slice(self: Any, src: Any, dim: int, *, start: Any, end: Any, step: int) -> Any:
+    return _replaced(self, src, dim, range(self.shape[dim])[start:end:step])
+
+
+def _rows(self: Any, dim: int, index: Any, source: Any) -> Any:
+    places = value_of(index.node)
     if places is None or places.ndim != 1:
         return None
-    return _replaced(node, given["self"], given["source"], given["dim"], places.tolist())
+    return _replaced(self, source, dim, places.tolist())
 
 
-def _filled(node: Node, given: _Given) -> Node | None:
-    source, places, number = given["self"], value_of(given["index"]), number_of(given["value"])
+def _filled(self: Any, dim: int, index: Any, value: Any) -> Any:
+    places = value_of(index.node)
+    number = number_of(value.node if isinstance(value, Traced) else value)
     if places is None or number is None:
         return None
-    chosen = torch.zeros(fake(source).shape[given["dim"]], dtype=torch.bool)
+    chosen = torch.zeros(self.shape[dim], dtype=torch.bool)
     chosen[places] = True
-    shape = [1] * fake(source).ndim
-    shape[given["dim"]] = -1
-    mask = constant(node, f"{node.name}_mask", chosen.reshape(shape))
-    return insert(node, aten.masked_fill.Scalar, source, mask, number)
+    shape = [1] * self.ndim
+    shape[dim] = -1
+    return _ATEN.masked_fill.Scalar(self, chosen.reshape(shape), number)
 
 
-def _put(node: Node, given: _Given) -> Node | None:
+def _put(self: Any, indices: Any, values: Any, accumulate: bool) -> Any:
     """Replaces or grows elements at places of one or more dimensions next to each other."""
-    source, indices = given["self"], given["indices"]
-    shape = list(fake(source).shape)
-    written = _places(indices, shape)
-    if written is None:
+    shape = list(self.shape)
+    named = _places([each and each.node for each in indices], shape)
+    if named is None:
         return None
-    first, last, form, places = written
+    first, last, form, places = named
     before, after = shape[:first], shape[last:]
-    spread = [*before, *form, *after]
-    values = given["values"]
-    if list(fake(values).shape) != spread:
-        values = insert(node, aten.expand.default, values, spread)
-    values = _shaped(node, values, [*before, len(places), *after])
-    flat = _shaped(node, source, [*before, prod(shape[first:last]), *after])
-    change = grown if given["accumulate"] else _replaced
-    made = change(node, flat, values, first, places)
-    return None if made is None else _shaped(node, made, shape)
+    values = _shaped(_spread(values, [*before, *form, *after]), [*before, len(places), *after])
+    flat = _shaped(self, [*before, prod(shape[first:last]), *after])
+    made = (grown if accumulate else _replaced)(flat, values, first, places)
+    return None if made is None else _shaped(made, shape)
 
 
 def _places(
@@ -128,85 +112,66 @@ def _places(
     return first, last, list(places.shape), places.flatten().tolist()
 
 
-def _shaped(node: Node, source: Node, shape: list[int]) -> Node:
-    if list(fake(source).shape) == shape:
-        return source
-    return insert(node, aten.reshape.default, source, shape)
+def _shaped(source: Any, shape: list[int]) -> Any:
+    return source if list(source.shape) == shape else source.reshape(shape)
 
 
-def _replaced(
-    node: Node, source: Node, values: Node, dim: int, places: Sequence[int]
-) -> Node | None:
+def _replaced(source: Any, values: Any, dim: int, places: Sequence[int]) -> Any:
     """The source with values at places along a dimension, the later ones if some are equal."""
-    if fake(source).dtype != fake(values).dtype:
+    if source.dtype != values.dtype:
         return None
-    size, count = fake(source).shape[dim], len(places)
+    size, count = source.shape[dim], len(places)
     if not count:
         return source
     if list(places) == list(range(places[0], places[0] + count)):
-        return _between(node, source, values, dim, places[0])
+        return _between(source, values, dim, places[0])
     order = torch.arange(size)
     for number, place in enumerate(places):
         order[place] = size + number
-    joined = insert(node, aten.cat.default, [source, values], dim)
-    return _picked(node, joined, dim, order)
+    return torch.cat([source, values], dim).index_select(dim, order)
 
 
-def _between(node: Node, source: Node, values: Node, dim: int, start: int) -> Node:
+def _between(source: Any, values: Any, dim: int, start: int) -> Any:
     """In place of as many elements from `start` on."""
-    sides = [(0, start), (start + fake(values).shape[dim], fake(source).shape[dim])]
-    left, right = (
-        [insert(node, aten.slice.Tensor, source, dim, *side)] if side[0] < side[1] else []
-        for side in sides
-    )
+    sides = [(0, start), (start + values.shape[dim], source.shape[dim])]
+    left, right = ([source.slice(dim, *side)] if side[0] < side[1] else [] for side in sides)
     parts = [*left, values, *right]
-    return insert(node, aten.cat.default, parts, dim) if len(parts) > 1 else values
+    return torch.cat(parts, dim) if len(parts) > 1 else values
 
 
-def _picked(node: Node, source: Node, dim: int, places: Tensor) -> Node:
-    held = constant(node, f"{node.name}_places", places)
-    return insert(node, aten.index_select.default, source, dim, held)
-
-
-def _added(node: Node, given: _Given) -> Node | None:
-    places, values = value_of(given["index"]), given["source"]
+def _added(self: Any, dim: int, index: Any, source: Any, alpha: float) -> Any:
+    places = value_of(index.node)
     if places is None or places.ndim != 1:
         return None
-    if given["alpha"] != 1:
-        values = insert(node, aten.mul.Tensor, values, given["alpha"])
-    return grown(node, given["self"], values, given["dim"], places.tolist())
+    return grown(self, source if alpha == 1 else source * alpha, dim, places.tolist())
 
 
-def grown(node: Node, source: Node, values: Node, dim: int, places: Sequence[int]) -> Node | None:
+def grown(source: Any, values: Any, dim: int, places: Sequence[int]) -> Any:
     """The source with values added at places along a dimension, by a product with a matrix."""
-    shape = list(fake(source).shape)
+    shape = list(source.shape)
     dim, count = dim % len(shape), len(places)
     if shape[dim] * count > MOST_PLACES or not count:
         return None
     matrix = torch.zeros(shape[dim], count)
     matrix[torch.tensor(places) % shape[dim], torch.arange(count)] = 1
     before, after = prod(shape[:dim]), prod(shape[dim + 1 :])
-    columns = _shaped(node, values, [before, count, after])
-    rows = insert(node, aten.transpose.int, columns, 1, 2)
-    weight = constant(node, f"{node.name}_places", matrix)
-    summed = insert(node, aten.linear.default, rows, weight)
-    total = _shaped(node, insert(node, aten.transpose.int, summed, 1, 2), shape)
-    initial = value_of(source)
-    if initial is not None and not initial.any():
-        return total
-    return insert(node, aten.add.Tensor, source, total)
+    rows = _shaped(values, [before, count, after]).transpose(1, 2)
+    summed = torch.nn.functional.linear(rows, matrix)
+    total = _shaped(summed.transpose(1, 2), shape)
+    initial = value_of(source.node)
+    return total if initial is not None and not initial.any() else source + total
 
 
-_SPELLINGS: dict[Any, Callable[[Node, _Given], Node | None]] = {
-    aten.copy.default: _copied,
-    aten.fill.Scalar: _uniform,
-    aten.fill.Tensor: _uniform,
-    aten.zero.default: _uniform,
-    aten.select_scatter.default: _row,
-    aten.slice_scatter.default: _slice,
-    aten.index_copy.default: _rows,
-    aten.index_fill.int_Scalar: _filled,
-    aten.index_fill.int_Tensor: _filled,
-    aten.index_put.default: _put,
-    aten.index_add.default: _added,
+_RULES: dict[Any, Rule] = {
+    _ATEN.copy.default: _copied,
+    _ATEN.fill.Scalar: _uniform,
+    _ATEN.fill.Tensor: _uniform,
+    _ATEN.zero.default: lambda self, out: _uniform(self, 0.0, out),
+    _ATEN.select_scatter.default: _row,
+    _ATEN.slice_scatter.default: _slice,
+    _ATEN.index_copy.default: _rows,
+    _ATEN.index_fill.int_Scalar: _filled,
+    _ATEN.index_fill.int_Tensor: _filled,
+    _ATEN.index_put.default: _put,
+    _ATEN.index_add.default: _added,
 }

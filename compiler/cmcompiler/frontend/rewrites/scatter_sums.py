@@ -86,7 +86,10 @@ def _product(node: Node, sums: _Sums) -> Node:
     shape, dim = list(fake(node).shape), sums.dim
     known = value_of(sums.places)
     if known is not None and known.ndim == 1:
-        made = grown(node, sums.start, sums.source, dim, known.tolist())
+        places = known.tolist()
+        made: Node | None = written(
+            node, lambda start, source: grown(start, source, dim, places), sums.start, sums.source
+        )
         if made is not None:
             return made
     *batch, count = fake(sums.places).shape
