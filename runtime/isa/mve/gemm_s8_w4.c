@@ -92,9 +92,28 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
     NEXT_COLUMN \
     "vmladav.s8 lr, q7, q3\n"
 
+/* The last three of the four chunks of a pair of rows side by side. */
+#define LOOP_OF_FOUR(name, FINISH) \
+    ".global " #name "\n.type " #name ",%function\n.thumb_func\n" #name ":\n" \
+    "adr.w r2, 15f\n" \
+    "b.w 0b\n" \
+    \
+    ".p2align 2\n" \
+    "14:\n" \
+    FINISH \
+    "15:\n" \
+    MULTIPLY(MORE, "") \
+    MULTIPLY(MORE, "") \
+    MULTIPLY_LAST \
+    "bcc.w 4f\n" \
+    "le 14b\n"
+
+product_loop cm_mve_multiply_narrow_half_up_64, cm_mve_multiply_narrow_right_64;
 PRODUCT_ENTRY(cm_mve_multiply_narrow, cm_mve_start_narrow_product);
-DEEP_LOOP_FROM(cm_mve_multiply_narrow_half_up, FINISH_AND_START("", AS_IT_IS), "", SKIP_LOOP, "");
-DEEP_LOOP_FROM(cm_mve_multiply_narrow_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO), "", SKIP_LOOP, "");
+DEEP_LOOP_FROM(cm_mve_multiply_narrow_half_up, FINISH_AND_START("", AS_IT_IS), "", SKIP_LOOP,
+               LOOP_OF_FOUR(cm_mve_multiply_narrow_half_up_64, FINISH_AND_START("", AS_IT_IS)));
+DEEP_LOOP_FROM(cm_mve_multiply_narrow_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO), "", SKIP_LOOP,
+               LOOP_OF_FOUR(cm_mve_multiply_narrow_right_64, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO)));
 /* clang-format on */
 
 /* As with weights of eight bits, of which blocks have twice as many bytes. */
@@ -121,12 +140,17 @@ static void multiply(const struct cm_gemm *gemm, product_loop *loop)
     }
 }
 
+static int is_of_four(const struct cm_gemm *gemm)
+{
+    return (gemm->depth + CHUNK - 1) / CHUNK == 4;
+}
+
 void cm_isa_gemm_s8_w4(const struct cm_gemm *gemm)
 {
     if (cm_are_unpacked(gemm))
         cm_multiply_nibbles(gemm, unpack, cm_isa_gemm_s8);
     else
-        multiply(gemm, cm_mve_multiply_narrow_right);
+        multiply(gemm, is_of_four(gemm) ? cm_mve_multiply_narrow_right_64 : cm_mve_multiply_narrow_right);
 }
 
 void cm_isa_gemm_s8_w4_half_up(const struct cm_gemm *gemm)
@@ -134,7 +158,7 @@ void cm_isa_gemm_s8_w4_half_up(const struct cm_gemm *gemm)
     if (cm_are_unpacked(gemm))
         cm_multiply_nibbles(gemm, unpack, cm_isa_gemm_s8_half_up);
     else
-        multiply(gemm, cm_mve_multiply_narrow_half_up);
+        multiply(gemm, is_of_four(gemm) ? cm_mve_multiply_narrow_half_up_64 : cm_mve_multiply_narrow_half_up);
 }
 
 void cm_isa_gemm_s8_w4_general(const struct cm_gemm *gemm)
