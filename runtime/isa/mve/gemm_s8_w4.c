@@ -19,8 +19,10 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
 #define MORE "vmladava.s8"
 #define FIRST_COLUMN "vldrw.32 q2, [r1]\n"
 #define NEXT_COLUMN "vldrw.32 q2, [r1, #32]!\n"
-#define LAST_ROW ""
-#define LAST_COLUMN NEXT_PAIR
+#define PART_FIRST "sub.w r0, r0, r2, lsl #4\n"
+#define PART_THIRD "sub.w r8, r8, r10, lsl #4\n"
+#define LAST_ROW PART_THIRD
+#define LAST_COLUMN PART_FIRST NEXT_PAIR
 
 /* 16 depths: q0, q1 of the two rows, q2 and q3 of pairs of columns. Sums of the first columns also hold
    16 times those of the second ones. */
@@ -48,22 +50,24 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
     "vldrw.32 q5, [r1, #-64]\n" \
     "vldrw.32 q6, [r1, #-48]\n"
 
+/* Parts the sums of two columns; those of r0 and r8 are parted between the last products. */
+#define PART(LOAD_ONE) \
+    JOIN_ODD_0 \
+    "sub.w r4, r4, r6, lsl #4\n" \
+    JOIN_EVEN_0 LOAD_ONE \
+    "sub.w r12, r12, lr, lsl #4\n"
+
 /* Products alternate with what other pipes execute, in the best order that was found for the model of the
    Cortex-M55. */
-#define FINISH_AND_START(LOAD_ONE, ROUND) \
-    "sub.w r4, r4, r6, lsl #4\n" \
-    "sub.w r0, r0, r2, lsl #4\n" \
-    "sub.w r8, r8, r10, lsl #4\n" \
-    JOIN_EVEN_0 LOAD_ONE \
-    "sub.w r12, r12, lr, lsl #4\n" \
-    JOIN_ODD_0 \
+#define FINISH_AND_START_AT(PARTED, ROUND, AT, NEXT_COLUMN) \
+    PARTED \
     ADD_BIAS("q0") \
     SCALE("q0") ROUND("q0") \
     LOAD_STEPS \
     JOIN_EVEN_1 \
     SHIFT("q0") \
     JOIN_ODD_1 \
-    "vldrw.32 q3, [r1]\n" \
+    "vldrw.32 q3, [r1, #" AT "]\n" \
     ADD_BIAS("q1") \
     SCALE("q1") ROUND("q1") \
     "add r3, r0\n" \
@@ -80,7 +84,7 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
     "vmladav.s8 r10, q7, q3\n" \
     "vqadd.s16 q0, q0, r11\n" \
     "vmladav.s8 r2, q2, q3\n" \
-    "vldrw.32 q3, [r1, #16]\n" \
+    "vldrw.32 q3, [r1, #" AT "+16]\n" \
     "vqmovnb.s16 q0, q0\n" \
     "vldrh.16 q1, [sp, #32]\n" \
     "vmladav.s8 r4, q2, q3\n" \
@@ -91,29 +95,43 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
     "vmladav.s8 r6, q2, q3\n" \
     NEXT_COLUMN \
     "vmladav.s8 lr, q7, q3\n"
+#define FINISH_AND_START(LOAD_ONE, ROUND) FINISH_AND_START_AT(PART(LOAD_ONE), ROUND, "0", NEXT_COLUMN)
 
-/* The last three of the four chunks of a pair of rows side by side. */
-#define LOOP_OF_FOUR(name, FINISH) \
+/* The last three of the four chunks of a pair of rows side by side. Weights are addressed from the second. */
+#define MORE_AT(SPARE, AT, NEXT_ROW, NEXT_COLUMN) \
+    "vldrb.8 q1, [r5], #16\n" MORE " r0, q0, q2\n" \
+    "vrshr.s8 q3, q2, #4\n" MORE " r8, q1, q2\n" \
+    "vldrw.32 q2, [r1, #" AT "+16]\n" MORE " r2, q0, q3\n" MORE " r10, q1, q3\n" \
+    "vrshr.s8 q3, q2, #4\n" MORE " r4, q0, q2\n" \
+    SPARE \
+    MORE " r12, q1, q2\n" \
+    NEXT_COLUMN \
+    MORE " r6, q0, q3\n" \
+    NEXT_ROW \
+    MORE " lr, q1, q3\n"
+#define LOOP_OF_FOUR(name, LOAD_ONE, ROUND) \
     ".global " #name "\n.type " #name ",%function\n.thumb_func\n" #name ":\n" \
     "adr.w r2, 15f\n" \
     "b.w 0b\n" \
     \
     ".p2align 2\n" \
     "14:\n" \
-    FINISH \
+    FINISH_AND_START_AT(PART(LOAD_ONE), ROUND, "-32", "vldrw.32 q2, [r1]\n") \
     "15:\n" \
-    MULTIPLY(MORE, "") \
-    MULTIPLY(MORE, "") \
-    MULTIPLY_LAST \
-    "bcc.w 4f\n" \
-    "le 14b\n"
+    MORE_AT("", "0", NEXT_ROW, "vldrw.32 q2, [r1, #32]\n") \
+    MORE_AT("", "32", NEXT_ROW, "vldrw.32 q2, [r1, #64]\n") \
+    MORE_AT("subs r11, #0x10000\n", "64", PART_THIRD, PART_FIRST) \
+    "bcc.w 16f\n" \
+    "le 14b\n" \
+    "16:\n" \
+    NEXT_PAIR
 
 product_loop cm_mve_multiply_narrow_half_up_64, cm_mve_multiply_narrow_right_64;
 PRODUCT_ENTRY(cm_mve_multiply_narrow, cm_mve_start_narrow_product);
 DEEP_LOOP_FROM(cm_mve_multiply_narrow_half_up, FINISH_AND_START("", AS_IT_IS), "", SKIP_LOOP,
-               LOOP_OF_FOUR(cm_mve_multiply_narrow_half_up_64, FINISH_AND_START("", AS_IT_IS)));
+               LOOP_OF_FOUR(cm_mve_multiply_narrow_half_up_64, "", AS_IT_IS));
 DEEP_LOOP_FROM(cm_mve_multiply_narrow_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO), "", SKIP_LOOP,
-               LOOP_OF_FOUR(cm_mve_multiply_narrow_right_64, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO)));
+               LOOP_OF_FOUR(cm_mve_multiply_narrow_right_64, LOAD_ONE, AWAY_FROM_ZERO));
 /* clang-format on */
 
 /* As with weights of eight bits, of which blocks have twice as many bytes. */
