@@ -109,6 +109,23 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
     MORE " r6, q0, q3\n" \
     NEXT_ROW \
     MORE " lr, q1, q3\n"
+/* Even numbers of chunks, four or more: two in each turn. */
+#define LOOP_OF_EVEN(name, LOAD_ONE, ROUND) \
+    ".global " #name "\n.type " #name ",%function\n.thumb_func\n" #name ":\n" \
+    "adr.w r2, 15f\n" \
+    "b.w 0b\n" \
+    \
+    ".p2align 2\n" \
+    "14:\n" \
+    MULTIPLY_LAST \
+    "bcc.w 4f\n" \
+    FINISH_AND_START(LOAD_ONE, ROUND) \
+    "15:\n" \
+    MULTIPLY(MORE, "subs.w r9, r9, #2\n") \
+    MULTIPLY(MORE, "") \
+    "beq.w 14b\n" \
+    "le 15b\n"
+
 #define LOOP_OF_FOUR(name, LOAD_ONE, ROUND) \
     ".global " #name "\n.type " #name ",%function\n.thumb_func\n" #name ":\n" \
     "adr.w r2, 15f\n" \
@@ -126,12 +143,17 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
     "16:\n" \
     NEXT_PAIR
 
-product_loop cm_mve_multiply_narrow_half_up_64, cm_mve_multiply_narrow_right_64;
+#define LOOPS(name, LOAD_ONE, ROUND) \
+    LOOP_OF_EVEN(name##_even, LOAD_ONE, ROUND) \
+    LOOP_OF_FOUR(name##_four, LOAD_ONE, ROUND)
+
+product_loop cm_mve_narrow_half_up_even, cm_mve_narrow_half_up_four;
+product_loop cm_mve_narrow_right_even, cm_mve_narrow_right_four;
 PRODUCT_ENTRY(cm_mve_multiply_narrow, cm_mve_start_narrow_product);
-DEEP_LOOP_FROM(cm_mve_multiply_narrow_half_up, FINISH_AND_START("", AS_IT_IS), "", SKIP_LOOP,
-               LOOP_OF_FOUR(cm_mve_multiply_narrow_half_up_64, "", AS_IT_IS));
-DEEP_LOOP_FROM(cm_mve_multiply_narrow_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO), "", SKIP_LOOP,
-               LOOP_OF_FOUR(cm_mve_multiply_narrow_right_64, LOAD_ONE, AWAY_FROM_ZERO));
+DEEP_LOOP_FROM(cm_mve_narrow_half_up, FINISH_AND_START("", AS_IT_IS), "", SKIP_LOOP,
+               LOOPS(cm_mve_narrow_half_up, "", AS_IT_IS));
+DEEP_LOOP_FROM(cm_mve_narrow_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO), "", SKIP_LOOP,
+               LOOPS(cm_mve_narrow_right, LOAD_ONE, AWAY_FROM_ZERO));
 /* clang-format on */
 
 /* As with weights of eight bits, of which blocks have twice as many bytes. */
@@ -143,10 +165,17 @@ void cm_mve_start_narrow_product(struct product *product, const struct cm_gemm *
     product->last = product->weights + (int32_t)blocks * product->block_bytes;
 }
 
+/* Loops of any, of even numbers and of four chunks. */
+struct loops {
+    product_loop *any, *even, *four;
+};
+
 /* As many rows at once as the assembly can count, or one if they are too far apart. */
-static void multiply(const struct cm_gemm *gemm, product_loop *loop)
+static void multiply(const struct cm_gemm *gemm, struct loops loops)
 {
     const int32_t most = gemm->out_stride <= MOST_STRIDE ? MOST_ROWS : 1;
+    const int32_t chunks = (gemm->depth + CHUNK - 1) / CHUNK;
+    product_loop *loop = chunks == 4 ? loops.four : chunks > 4 && chunks % 2 == 0 ? loops.even : loops.any;
     struct cm_gemm part = *gemm;
     part.weights = (const struct cm_nibbles *)gemm->weights + 1;
     for (int32_t row = 0; row < gemm->rows; row += most) {
@@ -158,17 +187,13 @@ static void multiply(const struct cm_gemm *gemm, product_loop *loop)
     }
 }
 
-static int is_of_four(const struct cm_gemm *gemm)
-{
-    return (gemm->depth + CHUNK - 1) / CHUNK == 4;
-}
-
 void cm_isa_gemm_s8_w4(const struct cm_gemm *gemm)
 {
     if (cm_are_unpacked(gemm))
         cm_multiply_nibbles(gemm, unpack, cm_isa_gemm_s8);
     else
-        multiply(gemm, is_of_four(gemm) ? cm_mve_multiply_narrow_right_64 : cm_mve_multiply_narrow_right);
+        multiply(gemm,
+                 (struct loops){cm_mve_narrow_right, cm_mve_narrow_right_even, cm_mve_narrow_right_four});
 }
 
 void cm_isa_gemm_s8_w4_half_up(const struct cm_gemm *gemm)
@@ -176,7 +201,8 @@ void cm_isa_gemm_s8_w4_half_up(const struct cm_gemm *gemm)
     if (cm_are_unpacked(gemm))
         cm_multiply_nibbles(gemm, unpack, cm_isa_gemm_s8_half_up);
     else
-        multiply(gemm, is_of_four(gemm) ? cm_mve_multiply_narrow_half_up_64 : cm_mve_multiply_narrow_half_up);
+        multiply(gemm, (struct loops){cm_mve_narrow_half_up, cm_mve_narrow_half_up_even,
+                                      cm_mve_narrow_half_up_four});
 }
 
 void cm_isa_gemm_s8_w4_general(const struct cm_gemm *gemm)
