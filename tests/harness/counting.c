@@ -98,6 +98,19 @@ void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in,
     (void)gemm, (void)at, (void)in, (void)stride, (void)bytes;
 }
 
+#define ODD_PRODUCT(name)                                                                                    \
+    void cm_isa_##name(const struct cm_gemm *gemm, struct cm_odd_rows *windows)                              \
+    {                                                                                                        \
+        struct cm_gemm four = *gemm;                                                                         \
+        (void)windows;                                                                                       \
+        four.rows = CM_PACKED_ROWS;                                                                          \
+        for (int32_t left = gemm->rows; left > 0; left -= CM_PACKED_ROWS)                                    \
+            product(&four);                                                                                  \
+    }
+ODD_PRODUCT(gemm_s8_odd)
+ODD_PRODUCT(gemm_s8_odd_apart)
+ODD_PRODUCT(gemm_s8_odd_w16)
+
 void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes,
                           int32_t row_stride, int32_t depth)
 {

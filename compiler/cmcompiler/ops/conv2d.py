@@ -26,7 +26,7 @@ from cmcompiler.ir.op import (
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support import packing
+from cmcompiler.ops.support import odd_rows, packing
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.filters import Filters
@@ -34,6 +34,8 @@ from cmcompiler.ops.support.packing16 import PACKED_SHORT_ROWS, Filters16
 from cmcompiler.ops.support.product_arguments import (
     ImplicitArguments,
     ImplicitArguments16,
+    ImplicitFields,
+    OddArguments,
     PatchArguments,
     PatchArguments16,
     PixelArguments,
@@ -69,19 +71,6 @@ class _Patches(TypedDict):
     inside_end: int
     patch_count: ScratchCount
     patch_stride: int
-
-
-class _Implicit(TypedDict):
-    """Fields of ImplicitArguments."""
-
-    scratch: Scratch
-    depth: int
-    row_depth: int
-    strip: int
-    step: int
-    left: int
-    stride_height: int
-    pad_top: int
 
 
 class _Strip(TypedDict):
@@ -192,21 +181,28 @@ class Conv2d(Convolution):
 
     def _implicit_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """A call that packs windows from where they lie in the images."""
-        filters = self._filters
-        arguments = ImplicitArguments(
+        is_odd = odd_rows.are_odd(self.weights)
+        filters = self._read_as(odd_rows.ordered(self.weights)) if is_odd else self._filters
+        fields = self._implicit(
+            images, packing.packed_workspace(filters, isa), packing.PACKED_ROWS, is_odd
+        )
+        arguments = (OddArguments if is_odd else ImplicitArguments)(
             *self._operands(images, output, packing.gemm_weights(filters, isa, self.wide)),
-            **self._implicit(images, packing.packed_workspace(filters, isa), packing.PACKED_ROWS),
+            **fields,
             values=self._values(filters, isa),
         )
         return self._call(arguments, filters, isa)
 
-    def _implicit(self, images: Tensor, workspace: int, windows: int) -> _Implicit:
+    def _implicit(
+        self, images: Tensor, workspace: int, windows: int, is_odd: bool = False
+    ) -> ImplicitFields:
         """The fields about windows, so many of which are packed at once."""
         window, pixel = self.window, images.shape[3] * images.dtype.itemsize
         row, step = window.kernel[1] * pixel, window.stride[1] * pixel
         strip = (windows - 1) * step + row
-        return _Implicit(
-            scratch=Scratch(strip + workspace),
+        strips = -(-window.kernel[0] * strip // 4) * 4 if is_odd else strip
+        return ImplicitFields(
+            scratch=Scratch(strips + workspace),
             depth=window.kernel[0] * row,
             row_depth=row,
             strip=strip,
@@ -356,7 +352,7 @@ class Conv2d(Convolution):
     def _call(self, arguments: ProductArguments, filters: Filters, isa: Isa) -> KernelCall:
         suffix, microkernel = packing.gemm(filters, isa, self.wide)
         plain = packing.gemm_suffix(filters, isa, self.wide) + filters.clamp_suffix(isa)
-        name = arguments.c_name.removeprefix("cm_")
+        name = arguments.c_name.removeprefix("cm_") + arguments.kernel_suffix
         return KernelCall(
             name + (suffix if arguments.has_roundings else plain),
             arguments.words(),
@@ -400,7 +396,8 @@ class Conv2d(Convolution):
         # Such windows are packed for weights of eight bits.
         filters = self._filters
         fits = packing.packs_rows(filters, isa) and not filters.holds_nibbles
-        return fits and self._has_windows(packing.PACKED_ROWS, 4)
+        channels = 1 if odd_rows.are_odd(self.weights) else 4
+        return fits and self._has_windows(packing.PACKED_ROWS, channels)
 
     def _is_implicit16(self, filters: Filters16, isa: Isa) -> bool:
         """Whether windows of int16 are packed without patches: in twos."""

@@ -3,13 +3,12 @@
 #ifndef CMRT_IMPLICIT_H
 #define CMRT_IMPLICIT_H
 
-#include "cmrt/args/implicit_conv2d.h"
 #include "cmrt/isa.h"
 #include "cmrt/program.h"
+#include "cmrt/read_strip.h"
 #include "cmrt/rows.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 typedef void cm_pack_function(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride,
                               int32_t bytes);
@@ -17,26 +16,6 @@ typedef void cm_pack_function(struct cm_gemm *gemm, int32_t at, const int8_t *in
 typedef void cm_pack_windows_function(struct cm_gemm *gemm, const int8_t *in, int32_t stride, int32_t bytes,
                                       int32_t row_stride);
 typedef void cm_product_function(const struct cm_gemm *gemm);
-
-/* What the windows see of row y, the first of them from byte `left` on: there, or in the strip if that is
-   not all inside of the image. */
-static const int8_t *cm_read_strip(const struct cm_implicit_conv2d *op, const int8_t *image, int32_t y,
-                                   int32_t left, int8_t *strip)
-{
-    const int32_t bytes = op->strip;
-    int32_t first = bytes, end = bytes;
-    if (y >= 0 && y < op->input.height) {
-        const int8_t *const row = image + cm_row_offset(&op->input, 0, y) + left;
-        first = cm_clamp(-left, 0, bytes);
-        end = cm_clamp(op->input.width * op->input.channels - left, first, bytes);
-        if (end - first == bytes)
-            return row;
-        memcpy(strip + first, row + first, (size_t)(end - first));
-    }
-    memset(strip, op->input_zero_point, (size_t)first);
-    memset(strip + end, op->input_zero_point, (size_t)(bytes - end));
-    return strip;
-}
 
 /* Whether all rows of windows from row `top` on are in the image, and follow each other. */
 static bool has_whole_windows(const struct cm_implicit_conv2d *op, int32_t top)

@@ -109,6 +109,18 @@ CM_MICROKERNEL void cm_isa_pack_rows_s8(struct cm_gemm *gemm, int32_t at, const 
 CM_MICROKERNEL void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in,
                                             int32_t stride, int32_t bytes);
 
+/* The product for windows, a multiple of four, `stride` bytes apart, of three rows of `bytes` bytes, one more
+   than a multiple of four: the depths are the rows less their last bytes, then these. Goes on to the next
+   windows. */
+enum { CM_WINDOW_ROWS = 3 };
+struct cm_odd_rows {
+    const int8_t *rows[CM_WINDOW_ROWS];
+    int32_t stride, bytes;
+};
+CM_MICROKERNEL void cm_isa_gemm_s8_odd(const struct cm_gemm *gemm, struct cm_odd_rows *windows);
+CM_MICROKERNEL void cm_isa_gemm_s8_odd_apart(const struct cm_gemm *gemm, struct cm_odd_rows *windows);
+CM_MICROKERNEL void cm_isa_gemm_s8_odd_w16(const struct cm_gemm *gemm, struct cm_odd_rows *windows);
+
 /* The same for two rows of int16, `depth` bytes of them from byte `at` on: `bytes` at a time, which lie
    `row_stride` apart. */
 enum { CM_PACKED_SHORT_ROWS = 2 };

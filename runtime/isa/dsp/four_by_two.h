@@ -18,6 +18,7 @@ enum { ROWS = 4, FEWER_ROWS = 3, DEPTHS = 4 };
 
 /* Times four depths in each loop, and bytes of code for these. */
 enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
+enum { FOUR_APART_CODE = 120, THREE_APART_CODE = 96 };
 
 /* Of both columns, before their weights: what sums begin with. */
 struct starts {

@@ -12,7 +12,6 @@
 #define IN_TURN(second, first) second first
 
 /* Bytes of code for four depths: 30 instructions for four rows, 24 for three. */
-enum { FOUR_APART_CODE = 120, THREE_APART_CODE = 96 };
 
 #define START_FOUR \
     "ldr r8, [r12, #16]\n" \

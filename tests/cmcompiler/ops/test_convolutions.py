@@ -72,6 +72,10 @@ def pixelwise(draw: st.DrawFn) -> Example:
 def without_patches(draw: st.DrawFn) -> Example:
     """Windows that may be packed from where they lie: rows of outputs are a multiple of four."""
     kernel = draw(st.tuples(st.integers(1, 5), st.integers(2, 5)))
+    channels = draw(st.sampled_from([4, 8, 12, 20]))
+    if draw(st.booleans()):  # rows of one byte more than whole words
+        width, channels = draw(st.sampled_from([(3, 3), (3, 7), (5, 1), (1, 9), (1, 5), (13, 1)]))
+        kernel = 3, width
     stride = draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
     padding = draw(st.tuples(st.integers(0, 4), st.integers(0, 4)))
     counts = draw(st.tuples(st.integers(1, 7), st.sampled_from([4, 8, 12])))
@@ -81,8 +85,7 @@ def without_patches(draw: st.DrawFn) -> Example:
     )
     assume(min(height, width) > 0)
     geometry = Geometry(Window(kernel, stride, padding), 1, height, width)
-    channels, outputs = draw(st.sampled_from([4, 8, 12, 20])), draw(st.integers(1, 6))
-    data = draw(numbers)
+    outputs, data = draw(st.integers(1, 6)), draw(numbers)
     requantize = Requantize.checked(
         [1 << 30],
         [-8],
@@ -281,6 +284,7 @@ def kernel_with_dsp(
 )
 def test_only_some_convolutions_need_no_patches(other: dict[str, int]) -> None:
     assert kernel_with_dsp() == "implicit_conv2d"
+    assert kernel_with_dsp(channels=3) == "implicit_conv2d_odd"
     assert kernel_with_dsp(**other) == "conv2d"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypedDict
 
 from cmcompiler.ir.layout import INLINE, Int16, Int32, Place, Settled
 from cmcompiler.ir.words import ALIGN
@@ -35,6 +35,9 @@ class ProductArguments(Arguments):
 
     has_roundings: ClassVar[bool] = True
     """There is a kernel for each rounding of outputs."""
+
+    kernel_suffix: ClassVar[str] = ""
+    """What the names of kernels have before that of their product."""
 
     channel_bytes: ClassVar[int] = 1
     """Bytes of a channel's element, of images and of outputs."""
@@ -271,7 +274,7 @@ class ImplicitArguments(ProductArguments):
     windows: ClassVar[int] = PACKED_ROWS
     """Windows that are packed at once."""
 
-    scratch: Annotated[Place, "a strip, then the workspace of the product"]
+    scratch: Annotated[Place, "a strip, or three, then the workspace of the product"]
     depth: Annotated[Int32, "bytes of a window"]
     row_depth: Annotated[Int32, "bytes of a row of a window"]
     strip: Annotated[Int32, "bytes that windows packed at once see of a row"]
@@ -287,6 +290,30 @@ class ImplicitArguments(ProductArguments):
 
     def division(self, rows: int, units: int = 1) -> Work:
         return self._parts(rows * (self.output.width // self.windows))
+
+
+class ImplicitFields(TypedDict):
+    """Fields of ImplicitArguments about windows."""
+
+    scratch: Place
+    depth: int
+    row_depth: int
+    strip: int
+    step: int
+    left: int
+    stride_height: int
+    pad_top: int
+
+
+@dataclass(frozen=True)
+class OddArguments(ImplicitArguments):
+    """Windows of three rows, each of one byte more than whole words."""
+
+    kernel_suffix = "_odd"
+
+    def gathering(self) -> Work:
+        """Words of three rows take as long to pack as a patch to gather, less its segments."""
+        return Work(gathered=self.output.pixels * -(-self.depth // 4) * 4)
 
 
 @dataclass(frozen=True)

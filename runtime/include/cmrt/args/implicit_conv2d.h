@@ -13,7 +13,7 @@ struct cm_implicit_conv2d {
     /* bytes from one output pixel to the next */
     int32_t output_pixel;
     cm_ref weights;
-    /* a strip, then the workspace of the product */
+    /* a strip, or three, then the workspace of the product */
     cm_ref scratch;
     /* bytes of a window */
     int32_t depth;
