@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from time import process_time
 
+import numpy as np
 import torch
 
 from cmcompiler.errors import CompilerError
@@ -140,7 +141,8 @@ def examine(model: str, target: str = "cortex-m55") -> Examined:
     except CompilerError:
         runs = []
     made = [
-        torch.stack([torch.from_numpy(each) for each in ports]) for ports in zip(*runs, strict=True)
+        torch.stack([torch.from_numpy(np.asarray(each)) for each in ports])
+        for ports in zip(*runs, strict=True)
     ]
     ratios = tuple(
         snr([torch.from_numpy(exact[: len(port)])], [port])

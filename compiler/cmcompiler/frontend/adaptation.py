@@ -162,7 +162,10 @@ class _Trial:
                 second = (own(*(x.detach().clone() for x in inputs)),)
         if second:
             refuse_chance(calls, lambda: _called_anew(module, inputs), outputs)
-            states = kept.states(outputs, second)
+            others = [_turned(x) for x in inputs]
+            states = kept.states(
+                outputs, second, lambda: (_called_anew(module, others), _called(own, others))
+            )
         written = tuple(x._version > v for x, v in zip(given, before, strict=True))
         return cls(watch.types, written, outputs, states)
 
@@ -174,8 +177,17 @@ def _as_a_trial() -> Iterator[None]:
 
 
 def _called_anew(module: torch.nn.Module, inputs: Sequence[Tensor]) -> tuple[Any, ...]:
+    return _called(in_eval_mode(copied(module)), inputs)
+
+
+def _called(module: torch.nn.Module, inputs: Sequence[Tensor]) -> tuple[Any, ...]:
     with _as_a_trial():
-        return (in_eval_mode(copied(module))(*(x.detach().clone() for x in inputs)),)
+        return (module(*(x.detach().clone() for x in inputs)),)
+
+
+def _turned(x: Tensor) -> Tensor:
+    """Other numbers of the same range: those of an input in the opposite order."""
+    return x.detach().flatten().flip(0).reshape(x.shape)
 
 
 @contextmanager

@@ -290,22 +290,34 @@ def _is_state(node: Node) -> bool:
 
 def _is_read_short(node: Node) -> bool:
     """Whether operators read an input as int16, maybe after it is moved."""
-    for user in node.users:
-        registered = QUANTIZED.get(user.target)  # type: ignore[call-overload]
-        if registered is not None and registered.is_short:
-            return True
-        if is_moved(user) and (SHORT_MOVE in user.meta or _is_read_short(user)):
-            return True
+    moved, left = {node}, [node]
+    while left:
+        for user in left.pop().users:
+            registered = QUANTIZED.get(user.target)  # type: ignore[call-overload]
+            if registered is not None and registered.is_short:
+                return True
+            if is_moved(user) and user not in moved:
+                if SHORT_MOVE in user.meta:
+                    return True
+                moved.add(user)
+                left.append(user)
     return False
 
 
 def _is_short_result(node: Node) -> bool:
     """Whether a result is int16, maybe after it is moved."""
-    registered = QUANTIZED.get(node.target)  # type: ignore[call-overload]
-    if registered is not None:
-        return bool(registered.is_short)
-    is_short = SHORT_MOVE in node.meta or any(map(_is_short_result, node.all_input_nodes))
-    return is_moved(node) and is_short
+    sources, left = {node}, [node]
+    while left:
+        each = left.pop()
+        registered = QUANTIZED.get(each.target)  # type: ignore[call-overload]
+        if registered is None and is_moved(each):
+            if SHORT_MOVE in each.meta:
+                return True
+            left += [source for source in each.all_input_nodes if source not in sources]
+            sources.update(each.all_input_nodes)
+        elif registered is not None and registered.is_short:
+            return True
+    return False
 
 
 def is_moved(node: Node) -> bool:

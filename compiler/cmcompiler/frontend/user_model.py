@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 
 _SHUFFLES = 8
 _GATHERING = "wrap the module in one whose forward() takes a tensor for each, and {} them"
+_SETTING = "set it where the module is made: inputs are tensors, and others are constants"
 _INPUTS = {
     "dict": _GATHERING.format("names"),
     "list": _GATHERING.format("gathers"),
     "tuple": _GATHERING.format("gathers"),
     "NoneType": "leave it out; if others follow, wrap the module in one that passes it",
     "ndarray": "give tensors: torch.from_numpy",
+    "generator": _GATHERING.format("gathers"),
+    **dict.fromkeys(("str", "bool", "int", "float"), _SETTING),
 }
 """Hints for inputs of other types, by these."""
 _EXPECTED = "return module, example_inputs[, calibration], or an object with these attributes"

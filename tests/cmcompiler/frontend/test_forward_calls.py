@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.adaptation import adapted
 from cmcompiler.frontend.forward_calls import CallWatch
 
@@ -68,6 +69,24 @@ def test_a_tensor_that_lasts_is_a_buffer() -> None:
     assert notes == ("kept from run to run as a buffer: self.1.last",)
     assert dict(module.named_buffers()).keys() == {"1.last"}
     assert not net[1].last.any()
+
+
+class _Keeps(nn.Module):
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count, self.seen = count, list[Tensor]()
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen.append(x)
+        return sum(self.seen[-self.count :]) / len(self.seen[-self.count :])
+
+
+def test_a_list_that_lasts_is_refused() -> None:
+    # The mean of the same inputs is the same, however many there are.
+    with pytest.raises(Unsupported, match=r"forward\(\) changes self\.seen"):
+        adapted(_Keeps(2).eval(), [X])
+    module, _ = adapted(_Keeps(1).eval(), [X])
+    assert isinstance(module, _Keeps)
 
 
 @pytest.mark.parametrize(

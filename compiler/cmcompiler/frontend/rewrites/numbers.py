@@ -1,4 +1,6 @@
-"""Numbers that Python takes from tensors: those of constants, as numbers of the program."""
+"""Numbers that Python takes from tensors: those of constants, as numbers of the program, and those
+of places, `back[t][state]`, as places to gather from.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from torch.fx.node import map_arg
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.hints import DEPENDS_ON_VALUES
 from cmcompiler.frontend.rewrites.constants import value_of
+from cmcompiler.frontend.rewrites.editing import insert, named_arguments, replace
 from cmcompiler.usercode import place_of_node
 
 _ATEN = torch.ops.aten
@@ -30,6 +33,7 @@ def take_numbers(module: GraphModule) -> None:
     """
     if not any(node.target in _TAKING for node in module.graph.nodes):
         return
+    _gather(module)
     numbers: dict[Node, Any] = {}
     for node in list(module.graph.nodes):
         if node.target in _TAKING:
@@ -46,6 +50,24 @@ def take_numbers(module: GraphModule) -> None:
             elif _is_of_python(node) and not node.all_input_nodes:
                 numbers[node] = node.target(*args, **kwargs)
     for node in reversed(numbers):
+        module.graph.erase_node(node)
+
+
+def _gather(module: GraphModule) -> None:
+    """Gathers each element whose place is taken from a tensor for nothing else."""
+    for node in list(module.graph.nodes):
+        users = list(node.users) if node.target in _TAKING else []
+        is_place = all(user.target in {_ATEN.select.int, *_CHECKS} for user in users)
+        if not is_place or not users or value_of(node.args[0]) is not None:
+            continue
+        for user in users:
+            if user.target in _CHECKS:
+                module.graph.erase_node(user)
+                continue
+            given = named_arguments(user)
+            place = insert(user, _ATEN.reshape.default, node.args[0], [1])
+            gathered = insert(user, _ATEN.index_select.default, given["self"], given["dim"], place)
+            replace(user, insert(user, _ATEN.select.int, gathered, given["dim"], 0))
         module.graph.erase_node(node)
 
 

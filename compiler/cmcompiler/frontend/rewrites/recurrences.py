@@ -7,13 +7,15 @@ Products of gates are too small, and quotients by them too large, for 255 steps;
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.editing import (
     arguments,
     fake,
@@ -26,8 +28,10 @@ from cmcompiler.frontend.rewrites.sampled import sampled
 
 _ATEN = torch.ops.aten
 
-_CLOSE = 1e-4
-"""Share of the largest result; terms against a division by 0 may change as much."""
+_CLOSE = 1e-3
+"""Share of the largest result, a quarter of a step of 8 bits; what keeps a divisor from 0 may
+change as much.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,45 +46,67 @@ class _Product:
     make_factors: Callable[[Node], Node]
 
 
+@dataclass(frozen=True, slots=True)
+class _Quotient:
+    """Terms over a running product.
+
+    Attributes:
+        guarded: the divisor, which may keep the product from 0.
+    """
+
+    terms: Node
+    guarded: Node | None = None
+
+
 def compute_recurrences(module: GraphModule) -> None:
     """Replaces quotients of running products, and their logarithms, by steps of twice the length
     each.
     """
     is_any_made = False
     for node in list(module.graph.nodes):
-        made = None
+        forms: Iterator[Node] = iter(())
         if node.target is _ATEN.mul.Tensor:
-            made = _of_quotients(node)
+            forms = _of_quotients(node)
         elif node.target is _ATEN.exp.default:
-            made = _of_logarithms(node)
-        is_any_made |= made is not None
-        if made is not None and _is_same(node, made):
-            replace(node, made)
+            forms = _of_logarithms(node)
+        for made in forms:
+            is_any_made = True
+            if _is_same(node, made):
+                replace(node, made)
+                break
     if is_any_made:
         # The running products would be written out, too.
         module.graph.eliminate_dead_code()
 
 
-def _of_quotients(node: Any) -> Node | None:
-    """The recurrence that a product of a running product and a running sum computes."""
+def _of_quotients(node: Any) -> Iterator[Node]:
+    """The recurrence that a product of a running product and a running sum computes, without
+    and with what keeps divisors from 0.
+    """
     for product, total in (node.args, node.args[::-1]):
         if not isinstance(product, Node) or not _is(total, _ATEN.cumsum.default):
             continue
         running = _running_product(product)
         given = named_arguments(total)
-        terms = _terms(given["self"], product)
-        if running is None or terms is None:
+        quotient = _quotient(given["self"], product)
+        if running is None or quotient is None:
             continue
-        if fake(product).ndim == fake(terms).ndim and _same_dim(running.dim, given["dim"], terms):
-            return _recurrence(node, running.make_factors(node), terms, running.dim)
-    return None
+        terms, dim = quotient.terms, running.dim
+        if fake(product).ndim != fake(terms).ndim or not _same_dim(dim, given["dim"], terms):
+            continue
+        factors = running.make_factors(node)
+        yield _recurrence(node, factors, terms, dim)
+        share = _share(node, factors, dim, quotient.guarded)
+        if share is not None:
+            kept = insert(node, _ATEN.mul.Tensor, terms, share)
+            yield _recurrence(node, factors, kept, dim)
 
 
-def _of_logarithms(node: Any) -> Node | None:
+def _of_logarithms(node: Any) -> Iterator[Node]:
     """The recurrence that an exponential of a sum of logarithms computes."""
     total = node.args[0]
     if not _is(total, _ATEN.add.Tensor) or total.kwargs:
-        return None
+        return
     for product, logarithm in (total.args, total.args[::-1]):
         if not isinstance(product, Node) or not _is(logarithm, _ATEN.logcumsumexp.default):
             continue
@@ -93,35 +119,61 @@ def _of_logarithms(node: Any) -> Node | None:
             continue
         if fake(product).ndim == fake(terms).ndim and _same_dim(running.dim, dim, terms):
             made = _exponential(node, terms)
-            return _recurrence(node, running.make_factors(node), made, running.dim)
-    return None
+            yield _recurrence(node, running.make_factors(node), made, running.dim)
 
 
-def _terms(quotient: Any, product: Any) -> Node | None:
-    """The dividend of a running product."""
-    if _is(quotient, _ATEN.div.Tensor):
-        terms, divisor = quotient.args
-        return terms if isinstance(terms, Node) and _unguarded(divisor) is product else None
-    if not _is(quotient, _ATEN.mul.Tensor):
+def _quotient(node: Any, product: Node) -> _Quotient | None:
+    """Terms over a running product."""
+    if _is(node, _ATEN.div.Tensor):
+        terms, divisor = node.args
+        return _over(terms, divisor, product)
+    if not _is(node, _ATEN.mul.Tensor):
         return None
-    for terms, inverse in (quotient.args, quotient.args[::-1]):
+    for terms, inverse in (node.args, node.args[::-1]):
         if not isinstance(terms, Node) or not isinstance(inverse, Node):
             continue
-        if _is(inverse, _ATEN.reciprocal.default) and _unguarded(inverse.args[0]) is product:
-            return terms
+        if _is(inverse, _ATEN.reciprocal.default):
+            return _over(terms, inverse.args[0], product)
         exponent: Any = inverse.args[0] if _is(inverse, _ATEN.exp.default) else None
         is_inverse = _is(exponent, _ATEN.neg.default) and _is(product, _ATEN.exp.default)
         if is_inverse and exponent.args[0] is product.args[0]:
-            return terms
+            return _Quotient(terms)
     return None
 
 
-def _unguarded(divisor: Any) -> Any:
-    """A divisor without what keeps it from 0."""
+def _over(terms: Any, divisor: Any, product: Node) -> _Quotient | None:
+    if not isinstance(terms, Node):
+        return None
+    if divisor is product:
+        return _Quotient(terms)
     is_guarded = _is(divisor, _ATEN.add.Tensor) or _is(divisor, _ATEN.clamp.default)
-    others = divisor.args[1:] if is_guarded else ()
-    is_guarded = is_guarded and not any(isinstance(other, Node) for other in others)
-    return divisor.args[0] if is_guarded else divisor
+    if not is_guarded or divisor.args[0] is not product:
+        return None
+    is_number = all(number_of(other) is not None for other in divisor.args[1:])
+    return _Quotient(terms, divisor) if is_number and not divisor.kwargs else None
+
+
+def _share(node: Node, factors: Node, dim: int, guarded: Any) -> Node | None:
+    """What a guarded divisor leaves of a quotient, from the logarithms of a running product.
+
+    `p / (p + e)` is sigmoid(log(p) - log(e)), `p / max(p, e)` is exp(min(log(p) - log(e), 0)).
+    """
+    least = None if guarded is None else number_of(guarded.args[1])
+    if least is None or least <= 0:
+        return None
+    logarithms = insert(node, _ATEN.cumsum.default, _logarithm(node, factors), dim)
+    above = insert(node, _ATEN.sub.Tensor, logarithms, math.log(least))
+    if guarded.target is _ATEN.add.Tensor:
+        return insert(node, _ATEN.sigmoid.default, above)
+    return insert(node, _ATEN.exp.default, insert(node, _ATEN.clamp.default, above, None, 0.0))
+
+
+def _logarithm(before: Node, node: Any) -> Node:
+    """The logarithm of factors, after which margins of 1 are 0."""
+    if _is(node, _ATEN.pad.default) and named_arguments(node)["value"] == 1:
+        inner = insert(before, _ATEN.log.default, node.args[0])
+        return insert(before, _ATEN.constant_pad_nd.default, inner, node.args[1], 0.0)
+    return insert(before, _ATEN.log.default, node)
 
 
 def _running_product(node: Any) -> _Product | None:

@@ -37,6 +37,21 @@ def test_those_of_constants_are_numbers_of_the_program(function) -> None:
     assert not {"aten.item.default", "aten._local_scalar_dense.default"} & set(targets(graph))
 
 
+def _path(_: Scaled, x: Tensor) -> Tensor:
+    """The last best state, and where each was reached from."""
+    reached = [(row[:, None] * x[0]).max(0)[1] for row in x[1:]]
+    path = [x[0].argmax()]
+    for places in reversed(reached):
+        path.append(places[path[-1]])
+    return torch.stack(path)
+
+
+def test_those_of_places_gather() -> None:
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+    graph = rewritten(Scaled(_path), x, tolerance=0)
+    assert "aten.item.default" not in targets(graph)
+
+
 def test_those_of_inputs_are_refused_with_what_to_write() -> None:
     message = r"test_numbers.py:\d+: Python code depends on the values of a tensor"
     with pytest.raises(Unsupported, match=message) as caught:

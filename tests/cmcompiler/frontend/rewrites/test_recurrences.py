@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
 from harness.coverage import integer_snr
 from harness.rewriting import Function, rewritten, targets
 from torch import Tensor, nn
+from torch.fx import GraphModule
 
 from cmcompiler import api
 from cmcompiler.frontend.rewrites.recurrences import compute_recurrences
+from cmcompiler.frontend.rewrites.sampled import note_samples
 
 pytestmark = pytest.mark.filterwarnings("ignore:The tensor attribute")  # of every export
 
@@ -104,8 +108,16 @@ def test_layer() -> None:
     assert integer_snr(module, compiled.pte, inputs) > 30
 
 
-def test_a_guard_that_counts_stays() -> None:
-    module = Layer(1e-3).eval()
-    inputs = [(torch.randn(1, 16, 6),) for _ in range(2)]
-    fidelity = api.compile(module, inputs[0], inputs).fidelity
-    assert fidelity.faithful and fidelity.rewritten is None
+@pytest.mark.parametrize("guarded", [lambda x: x + 0.01, lambda x: x.clamp(min=0.01)])
+def test_a_guard_that_counts_is_computed(guarded: Callable[[Tensor], Tensor]) -> None:
+    def divided(x: Tensor) -> Tensor:
+        kept, added = gates(x)
+        product = torch.cumprod(F.pad(kept, (0, 0, 1, 0), value=1.0), 1)
+        return product * torch.cumsum(F.pad(added, (0, 0, 1, 0)) / guarded(product), 1)
+
+    def compute(graph: GraphModule) -> None:
+        note_samples(graph, [(torch.randn(1, 9, 6),) for _ in range(4)])
+        compute_recurrences(graph)
+
+    names = targets(rewritten(Function(divided), torch.randn(1, 9, 6), by=compute))
+    assert not any("cumprod" in name or "div" in name for name in names)
