@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from operator import getitem
+from operator import attrgetter, getitem
 from typing import Any
 
 import torch
@@ -126,7 +126,10 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
             if node.op == "placeholder" and annotation is not None:
                 _quantize_as_added(node)
             is_number = is_input and is_real(node) and not _is_state(node)
-            if is_number and (_is_read_short(node) or is_read_in_float(node, self._precision)):
+            if is_number and (
+                _is_short(node.users, attrgetter("users"))
+                or is_read_in_float(node, self._precision)
+            ):
                 annotation.output_qspec = _int16(None)
                 compare_as_read(node)
             if node.op == "output" and annotation is not None:
@@ -288,35 +291,22 @@ def _is_state(node: Node) -> bool:
     )
 
 
-def _is_read_short(node: Node) -> bool:
-    """Whether operators read an input as int16, maybe after it is moved."""
-    moved, left = {node}, [node]
-    while left:
-        for user in left.pop().users:
-            registered = QUANTIZED.get(user.target)  # type: ignore[call-overload]
-            if registered is not None and registered.is_short:
-                return True
-            if is_moved(user) and user not in moved:
-                if SHORT_MOVE in user.meta:
-                    return True
-                moved.add(user)
-                left.append(user)
-    return False
-
-
 def _is_short_result(node: Node) -> bool:
     """Whether a result is int16, maybe after it is moved."""
-    sources, left = {node}, [node]
+    return _is_short([node], attrgetter("all_input_nodes"))
+
+
+def _is_short(nodes: Iterable[Node], ahead: Callable[[Node], Iterable[Node]]) -> bool:
+    """Whether an operator of int16 is among nodes, or ahead of those that move elements."""
+    walked, left = set[Node](), list(nodes)
     while left:
-        each = left.pop()
-        registered = QUANTIZED.get(each.target)  # type: ignore[call-overload]
-        if registered is None and is_moved(each):
-            if SHORT_MOVE in each.meta:
-                return True
-            left += [source for source in each.all_input_nodes if source not in sources]
-            sources.update(each.all_input_nodes)
-        elif registered is not None and registered.is_short:
+        node = left.pop()
+        registered = QUANTIZED.get(node.target)  # type: ignore[call-overload]
+        if SHORT_MOVE in node.meta or (registered is not None and registered.is_short):
             return True
+        if registered is None and is_moved(node) and node not in walked:
+            walked.add(node)
+            left += ahead(node)
     return False
 
 
