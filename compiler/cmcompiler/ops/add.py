@@ -23,7 +23,7 @@ from cmcompiler.ops.support.parameters import (
     read_range,
     read_rescale,
 )
-from cmcompiler.ops.support.requantize import Range, wrap32
+from cmcompiler.ops.support.requantize import Range, RangedOp, wrap32
 
 LEFT_SHIFT = 20
 """Headroom that CMSIS-NN gives int8 operands before they are rescaled to a common scale."""
@@ -105,7 +105,7 @@ class AddTabledArguments(PairArguments):
 
 
 @dataclass(frozen=True)
-class Add(Pair):
+class Add(RangedOp, Pair):
     """clamp(output.apply(scaled lhs + scaled rhs)).
 
     Arithmetic: CMSIS-NN's arm_elementwise_add_s8, with the operands widened by LEFT_SHIFT before
@@ -118,10 +118,6 @@ class Add(Pair):
     rhs: Rescale
     output: Rescale
     range: Range
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]

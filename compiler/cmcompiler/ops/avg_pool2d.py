@@ -15,7 +15,7 @@ from cmcompiler.ir.op import ONE_ROUNDING, Address, KernelCall, RowCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import INT8
 from cmcompiler.ops.support.pooling import Pool2d, PoolArguments, read_window
-from cmcompiler.ops.support.requantize import Range
+from cmcompiler.ops.support.requantize import Range, RangedOp
 from cmcompiler.ops.support.row_sums import RowSums, RowSumsArguments, accumulate
 from cmcompiler.ops.support.window import image_op
 
@@ -49,7 +49,7 @@ class AvgPoolRowsArguments(RowSumsArguments):
 
 
 @dataclass(frozen=True)
-class AvgPool2d(Pool2d):
+class AvgPool2d(RangedOp, Pool2d):
     """Mean of the stored values of the image's pixels in a window, halves away from zero.
 
     Arithmetic: CMSIS-NN's arm_avgpool_s8. The zero point is part of the mean that is rounded.
@@ -67,10 +67,6 @@ class AvgPool2d(Pool2d):
 
     range: Range = INT8
     """The clamp of int16 outputs; int8 outputs take all numbers."""
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     @property
     def parameters(self) -> tuple[int, ...]:

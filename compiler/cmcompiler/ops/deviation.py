@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Int32, Place
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Tensors
+from cmcompiler.ir.op import Address, Array, KernelCall, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.norm import LONGEST
 from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
-from cmcompiler.ops.support.requantize import Range, doubling_high_multiply
+from cmcompiler.ops.support.requantize import Range, RangedOp, doubling_high_multiply
 from cmcompiler.ops.support.requantize16 import INT16
 from cmcompiler.ops.support.square_root import inverse_square_root
 
@@ -47,7 +46,7 @@ class DeviationArguments(Arguments):
 
 
 @dataclass(frozen=True)
-class Deviation(Op):
+class Deviation(RangedOp):
     """V · multiplier · 2^(shift - 31), or √V times that, of each row of n elements.
 
     V is n times their sum of squares less the square of their sum, or their sum of squares from a
@@ -70,10 +69,6 @@ class Deviation(Op):
     zero_point: int
     shape: tuple[int, ...]
     range: Range = INT8
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows = inputs[0].reshape(-1, self.length).astype(np.int64)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Int32, Place
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
+from cmcompiler.ir.op import Address, Array, KernelCall, Packed, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.softmax import arrange_rows
 from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
-from cmcompiler.ops.support.requantize import Int32Array, Range
+from cmcompiler.ops.support.requantize import Int32Array, Range, RangedOp
 from cmcompiler.ops.support.requantize16 import INT16
 
 EXPONENTIAL_BITS = 24
@@ -53,7 +52,7 @@ class LogSoftmaxArguments(Arguments):
 
 
 @dataclass(frozen=True, eq=False)
-class LogSoftmax(Op):
+class LogSoftmax(RangedOp):
     """x - log(sum of exp(x)) along the last dimension, or only the logarithm, of rows.
 
     With the row's largest element M, the sum S of the exponentials of M - x, L = log2(S · 2^-24):
@@ -82,10 +81,6 @@ class LogSoftmax(Op):
     centre: int | None
     shape: tuple[int, ...]
     range: Range = INT8
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows = inputs[0].reshape(-1, self.length).astype(np.int64)

@@ -18,7 +18,7 @@ from cmcompiler.ops.extreme import EXTREME_ROWS
 from cmcompiler.ops.support.arguments import ImageRows
 from cmcompiler.ops.support.parameters import read_range
 from cmcompiler.ops.support.pooling import Pool2d, PoolArguments, read_pair, read_window
-from cmcompiler.ops.support.requantize import Range
+from cmcompiler.ops.support.requantize import Range, RangedOp
 from cmcompiler.ops.support.window import image_op
 
 MAX_WINDOW = Microkernel("max_window_s8", dsp=True, mve=True)
@@ -59,7 +59,7 @@ class MaxPoolRowsArguments(Arguments):
 
 
 @dataclass(frozen=True)
-class MaxPool2d(Pool2d):
+class MaxPool2d(RangedOp, Pool2d):
     """Maximum of the image's pixels in a window, clamped."""
 
     label = "max_pool2d"
@@ -73,10 +73,6 @@ class MaxPool2d(Pool2d):
     start = -(1 << 15)
 
     range: Range
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     def finish(
         self, results: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]

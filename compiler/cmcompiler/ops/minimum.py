@@ -39,7 +39,6 @@ class Minimum(Pair):
     """The smaller of two int8 or int16 elements."""
 
     label = "minimum"
-    element = None
     error_steps = fine_error_steps = 0.0
     microkernel = MINIMUM
     short_microkernel = MINIMUM16

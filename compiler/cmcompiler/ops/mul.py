@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_point, read_rescale
-from cmcompiler.ops.support.requantize import Range, rounding_steps
+from cmcompiler.ops.support.requantize import Range, RangedOp, rounding_steps
 
 SHORT_SHIFTS = range(-11, 1)
 """Output shifts that cm_mul_right_s8 takes."""
@@ -50,7 +49,7 @@ class MulArguments16(PairArguments):
 
 
 @dataclass(frozen=True)
-class Mul(Pair):
+class Mul(RangedOp, Pair):
     """clamp(output.apply((lhs - lhs_zero_point) · (rhs - rhs_zero_point))).
 
     Arithmetic: CMSIS-NN's arm_elementwise_mul_s8 and arm_elementwise_mul_s16.
@@ -63,10 +62,6 @@ class Mul(Pair):
     output: Rescale
     range: Range = INT8
     """The clamp of int16 outputs; int8 outputs take all numbers."""
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]

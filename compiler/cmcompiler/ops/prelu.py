@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import INLINE, Int32, Place, Struct
-from cmcompiler.ir.op import Address, Array, KernelCall, Op, Packed, Tensors
+from cmcompiler.ir.op import Address, Array, KernelCall, Packed, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_zero_point
-from cmcompiler.ops.support.requantize import Int32Array, Range
+from cmcompiler.ops.support.requantize import Int32Array, Range, RangedOp
 
 PRELU = Microkernel("prelu_s8", mve=True)
 
@@ -63,7 +63,7 @@ class PreluRescaledArguments(Arguments):
 
 
 @dataclass(frozen=True, eq=False)
-class Prelu(Op):
+class Prelu(RangedOp):
     """clamp((above · max(x', 0) + below · min(x', 0) + half) >> shift) + zero_point).
 
     x' is x without its zero point; halves are rounded up. Shapes: any, channels last.
@@ -86,10 +86,6 @@ class Prelu(Op):
     zero_point: int
     rescales: tuple[Rescale, Rescale] | None = None
     range: Range = INT8
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         x = inputs[0].astype(np.int32) - self.input_zero_point

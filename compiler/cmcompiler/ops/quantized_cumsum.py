@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import INLINE, Int32
 from cmcompiler.ir.movement.loops import Strided
-from cmcompiler.ir.op import Array, KernelCall, Op, Tensors
+from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
-from cmcompiler.ops.support.requantize import Range, rounding_steps
+from cmcompiler.ops.support.requantize import Range, RangedOp, rounding_steps
 from cmcompiler.ops.support.requantize16 import INT16
 from cmcompiler.ops.support.running import RunningRows
 
@@ -40,7 +40,7 @@ class QuantizedCumsumArguments(Arguments):
 
 
 @dataclass(frozen=True)
-class QuantizedCumsum(Op):
+class QuantizedCumsum(RangedOp):
     """clamp(rq(sum of x - zero point up to each) + output's zero point).
 
     Attributes:
@@ -58,10 +58,6 @@ class QuantizedCumsum(Op):
     rescale: Rescale
     shape: tuple[int, ...]
     range: Range = INT8
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]

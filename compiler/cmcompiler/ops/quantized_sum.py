@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.members import Members
 from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
-from cmcompiler.ops.support.requantize import Range, rounding_steps
+from cmcompiler.ops.support.requantize import Range, RangedOp, rounding_steps
 from cmcompiler.ops.support.row_sums import ADD_ROWS, RowSums, RowSumsArguments, accumulate
 
 SUM_GROUPS = Microkernel("sum_groups_s8", dsp=True, mve=True)
@@ -93,7 +92,7 @@ class QuantizedSumRowsArguments(RowSumsArguments):
 
 
 @dataclass(frozen=True)
-class QuantizedSum(Op):
+class QuantizedSum(RangedOp):
     """clamp(rq(sum of x - zero point) + output's zero point) over [outer, members, inner].
 
     Elements are int8, or int16 with zero points of 0.
@@ -112,10 +111,6 @@ class QuantizedSum(Op):
     shape: tuple[int, ...]
     range: Range = INT8
     """The range of all numbers of the type."""
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     @property
     def error_steps(self) -> float:  # type: ignore[override]

@@ -56,6 +56,7 @@ class Quotient(Pair):
     """
 
     label = "quotient"
+    element = np.dtype(np.int8)
 
     swapped: bool
     dividend: int

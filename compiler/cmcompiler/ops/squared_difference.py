@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from cmcompiler.ir.op import ONE_ROUNDING, Array, KernelCall, Packed, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.elementwise import Pair, PairArguments, scale_words
 from cmcompiler.ops.support.parameters import INT8, Rescale
-from cmcompiler.ops.support.requantize import Range
+from cmcompiler.ops.support.requantize import Range, RangedOp
 
 LEFT_SHIFT = 7
 """Headroom that TensorFlow Lite gives int8 operands: squares of differences then fit 30 bits."""
@@ -51,7 +51,7 @@ class SquaredDifferenceArguments16(PairArguments):
 
 
 @dataclass(frozen=True)
-class SquaredDifference(Pair):
+class SquaredDifference(RangedOp, Pair):
     """clamp(output.apply((scaled lhs - scaled rhs)²)).
 
     Arithmetic: TensorFlow Lite's SQUARED_DIFFERENCE, with int8 operands widened by LEFT_SHIFT
@@ -66,10 +66,6 @@ class SquaredDifference(Pair):
     range: Range = INT8
 
     error_steps = ONE_ROUNDING
-
-    @property
-    def element(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.range.element
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         lhs, rhs = self.broadcast(inputs)

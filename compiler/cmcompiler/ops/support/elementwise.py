@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -139,8 +139,6 @@ def scale_words(lhs: Rescale, rhs: Rescale, output: Rescale, *fields: str) -> di
 @dataclass(frozen=True)
 class Pair(Elementwise):
     """An op on two quantised operands, of which the first moves in the innermost loop."""
-
-    element: ClassVar[np.dtype[Any] | None] = np.dtype(np.int8)
 
     def call(
         self,

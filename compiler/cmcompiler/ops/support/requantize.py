@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cmcompiler.ir.op import ONE_ROUNDING
+from cmcompiler.ir.op import ONE_ROUNDING, Op
 
 Int8Array: TypeAlias = npt.NDArray[np.int8]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
@@ -109,6 +109,16 @@ class Range16(Range):
     """Limits of an int16 activation, whose zero point is 0."""
 
     element = np.dtype(np.int16)
+
+
+class RangedOp(Op):
+    """An op whose elements and results have the type of its range."""
+
+    range: Range
+
+    @property
+    def element(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.range.element
 
 
 @dataclass(frozen=True, slots=True)
