@@ -165,4 +165,6 @@ def tensors(value: Any, where: str) -> tuple[torch.Tensor, ...]:
         if not isinstance(item, torch.Tensor):
             kind = type(item).__name__
             raise InvalidRequest(f"{where}: an input is a {kind}, not a tensor", _INPUTS.get(kind))
+        if item.is_meta:
+            raise InvalidRequest(f"{where}: an input is on the meta device and has no values")
     return tuple(item.detach().cpu() for item in items)

@@ -162,6 +162,10 @@ def test_what_is_no_module_says_what_to_return(write, made, hint):
         ("def model(): return 3, torch.rand(1, 4)", "did not return a torch.nn.Module"),
         ("def model(): return network(), torch.rand(1, 4), [], [3]", "returned a tuple of 4"),
         ("def model(): return network(), [1.5]", "an input is a float, not a tensor"),
+        (
+            "def model(): return network(), torch.ones(1, device='meta')",
+            "an input is on the meta device and has no values",
+        ),
         ("def model(): return network(), {'x': torch.ones(1)}", "an input is a dict, not a tensor"),
         (
             "one = torch.ones(1, 4)\n"

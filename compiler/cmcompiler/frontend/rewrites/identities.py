@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import torch
 from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.editing import fake, replace
 
 _ATEN = torch.ops.aten
@@ -42,6 +45,29 @@ def remove_identities(module: GraphModule) -> None:
         source = next(iter(node.args), None)
         if isinstance(source, Node) and _is_identity(node, source):
             replace(node, source)
+        elif (only := _only_term(node)) is not None:
+            replace(node, only)
+
+
+def _only_term(node: Node) -> Node | None:
+    """What a sum is where it is nothing of the other, as `h.mul_(0).add_(c)` and `lerp(h, c, 1)`.
+
+    As a sum it would have a range of its own, in which a state loses its 16 bits.
+    """
+    only: Any = None
+    if node.target is _ATEN.lerp.Scalar and node.args[2] in (0, 1):
+        only = node.args[int(cast(float, node.args[2]))]
+    elif node.target is _ATEN.add.Tensor and not node.kwargs:
+        terms = [term for term in node.args if not _is_nothing(term)]
+        only = terms[0] if len(terms) == 1 else None
+    if not isinstance(only, Node) or fake(only).dtype != fake(node).dtype:
+        return None
+    return only if fake(only).shape == fake(node).shape else None
+
+
+def _is_nothing(node: Any) -> bool:
+    is_product = isinstance(node, Node) and node.target is _ATEN.mul.Tensor
+    return is_product and any(number_of(factor) == 0 for factor in node.args)
 
 
 def remove_copies(module: GraphModule) -> None:

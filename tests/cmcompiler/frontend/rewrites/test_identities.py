@@ -29,6 +29,17 @@ def test_operators_that_change_nothing_go():
     assert targets(graph) == ["aten.relu.default"]
 
 
+class OfOneTerm(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.lerp(torch.relu(x), torch.relu(x) * 0 + torch.tanh(x), 1.0)
+        return torch.lerp(y + y.sum() * 0, x, 0.0)
+
+
+def test_sums_of_one_term_go():
+    graph = rewritten(OfOneTerm(), torch.randn(2, 3), by=remove_identities, tolerance=0)
+    assert targets(graph) == ["aten.tanh.default"]
+
+
 class Copied(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = torch.relu(x).detach()
