@@ -30,22 +30,30 @@ static int32x4_t divided(const struct mean *mean, int32x4_t sums)
     return vreinterpretq_s32_u32(vmulhq_u32(positive, vdupq_n_u32(mean->reciprocal)));
 }
 
-/* Sums of sixteen channels over a window of up to MOST_FOR_16_BITS pixels. */
+/* Sums of sixteen channels over a window of up to MOST_FOR_16_BITS pixels. Rows that follow each other in
+   memory are one. */
 static inline int16x8x2_t short_sums(const struct cm_windows *windows, const int8_t *input)
 {
+    const int32_t stride = windows->column_stride, count = windows->column_count;
     int16x8_t low = vdupq_n_s16(0), high = low;
-    for (int32_t row = 0; row < windows->row_count; ++row) {
+    for (int32_t row = 0; row < windows->row_count;) {
         const int8_t *pixel = input + windows->rows[row];
-        __asm volatile("dls lr, %[count]\n"
+        int32_t pixels = 0;
+        do
+            pixels += count;
+        while (++row < windows->row_count && pixel + pixels * stride == input + windows->rows[row]);
+        __asm volatile("dls lr, %[pixels]\n"
+                       "vmov.i32 q1, #0\n"
                        "1:\n"
                        "vldrb.s16 q0, [%[pixel]]\n"
+                       "vadd.i16 %q[high], %q[high], q1\n"
                        "vldrb.s16 q1, [%[pixel], #8]\n"
                        "add %[pixel], %[stride]\n"
                        "vadd.i16 %q[low], %q[low], q0\n"
-                       "vadd.i16 %q[high], %q[high], q1\n"
                        "le lr, 1b\n"
+                       "vadd.i16 %q[high], %q[high], q1\n"
                        : [pixel] "+l"(pixel), [low] "+w"(low), [high] "+w"(high)
-                       : [stride] "r"(windows->column_stride), [count] "r"(windows->column_count)
+                       : [stride] "r"(stride), [pixels] "r"(pixels)
                        : "q0", "q1", "lr", "memory");
     }
     return (int16x8x2_t){{low, high}};

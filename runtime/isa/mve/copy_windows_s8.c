@@ -53,21 +53,26 @@ static __attribute__((noinline)) void copy_window(const struct cm_windows *w, in
 
 void cm_isa_copy_windows_s8(const struct cm_windows *w)
 {
-    const int32_t first = w->first, end = w->end - first <= w->rows ? first : w->end;
+    const int32_t first = w->first, count = w->end - first, left = w->left + first * w->in_stride;
     for (int32_t i = 0; i < first; ++i)
         copy_window(w, i);
-    for (int32_t i = end; i < w->count; ++i)
+    for (int32_t i = w->end; i < w->count; ++i)
         copy_window(w, i);
-    const int32_t count = end - first, left = w->left + first * w->in_stride;
-    if (count <= 0)
-        return;
     const int8_t *in = w->in + left;
     int8_t *out = w->out + first * w->out_stride;
-    for (int32_t rows = w->rows; rows > 0; --rows) {
-        copy_blocks(out, w->out_stride, in, w->in_stride, w->bytes, count);
-        out += w->out_step;
-        in += w->in_step;
-        if (in >= w->ring_end + left)
-            in -= w->ring_bytes;
+    if (count > w->rows) {
+        for (int32_t rows = w->rows; rows > 0; --rows) {
+            copy_blocks(out, w->out_stride, in, w->in_stride, w->bytes, count);
+            out += w->out_step;
+            in += w->in_step;
+            if (in >= w->ring_end + left)
+                in -= w->ring_bytes;
+        }
+    } else if (w->bytes <= VECTOR && w->in + (w->rows - 1) * w->in_step < w->ring_end) {
+        for (int32_t i = 0; i < count; ++i, out += w->out_stride, in += w->in_stride)
+            copy_short(out, w->out_step, in, w->in_step, w->bytes, w->rows);
+    } else {
+        for (int32_t i = first; i < w->end; ++i)
+            copy_window(w, i);
     }
 }

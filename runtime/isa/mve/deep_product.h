@@ -154,13 +154,12 @@
 
 #define LOOP_OF_64(name) \
     ".global " #name "\n.type " #name ",%function\n.thumb_func\n" #name ":\n" \
-    "adr.w r2, 17f\n" \
+    "ldr r2, [sp, #20]\n" \
+    "str r2, [sp]\n" \
+    "adr.w r2, 15f\n" \
     "b.w 0b\n" \
     \
     ".p2align 2\n" \
-    "17:\n" \
-    "ldr r9, [sp, #20]\n" \
-    "b.w 15f\n" \
     "14:\n" \
     HALF_UP_64 \
     "15:\n" \
@@ -170,7 +169,7 @@
     "bcc.w 16f\n" \
     "le 14b\n" \
     "16:\n" \
-    "ldrd r9, r1, [sp]\n" \
+    "ldr r1, [sp, #4]\n" \
     "sub r5, #64\n"
 /* clang-format on */
 

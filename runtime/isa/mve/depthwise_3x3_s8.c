@@ -9,7 +9,6 @@
 #include "interleave.h"
 
 #include <arm_mve.h>
-#include <string.h>
 
 INTERLEAVE(interleave, "8")
 
@@ -81,55 +80,26 @@ static int32_t find_base(const struct cm_depthwise *d, const struct part *part)
     return high - low < FARTHEST - part->width * d->channels ? low : CM_NO_ROW;
 }
 
-/* One output in the table: the second half of a round's are in the even lanes, the first in the odd ones. */
-static uint16_t *find_offset(struct patches *patches, uint32_t output)
-{
-    return &patches->offsets[1 + output / 8][2 * (output % 4) + (output % 8 < 4)];
-}
-
-/* Of a row of patches of one row. */
-static void set_offsets_of_row(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
-                               uint32_t index, int32_t offset)
-{
-    for (int32_t x = 0; x < part->width; ++x, offset += d->channels)
-        *find_offset(patches, index++) = (uint16_t)offset;
-}
-
-/* Of a row of patches of two rows, of which the second one is missing if `next`, the distance to it, is 0. */
-static void set_offsets_of_rows(struct patches *patches, const struct cm_depthwise *d,
-                                const struct part *part, uint32_t index, int32_t offset, int32_t next)
-{
-    uint16_t *patch = NULL;
-    for (int32_t x = 0; x < part->width; x += 2, offset += 2 * d->channels) {
-        patch = find_offset(patches, 4 * index++);
-        patch[0] = (uint16_t)offset;
-        patch[2] = (uint16_t)(offset + d->channels);
-        if (next != 0) {
-            patch[4] = (uint16_t)(offset + next);
-            patch[6] = (uint16_t)(offset + next + d->channels);
-        }
-    }
-    if (part->width % 2 != 0)
-        patch[2] = patch[6] = 0;
-}
+/* Output columns of the first round, of patches of one row and of two: the second half of a round's outputs
+   are in the even lanes, the first in the odd ones. */
+static const uint16_t columns_of_round[2][8] = {{4, 0, 5, 1, 6, 2, 7, 3}, {2, 0, 3, 1, 2, 0, 3, 1}};
+enum { SECOND_ROW = 0xff00 /* lanes, as a predicate, of patches of two rows */ };
 
 /* The table of a part of one band. */
 static void set_rounds_of_band(struct patches *patches, const struct cm_depthwise *d, const struct part *part,
                                int32_t rounds, int32_t base)
 {
-    static const uint16_t columns[2][8] = {{4, 0, 5, 1, 6, 2, 7, 3}, {2, 0, 3, 1, 2, 0, 3, 1}};
-    const mve_pred16_t second_row = 0xff00; /* of patches of two rows */
     const int32_t *rows = d->out_rows + part->first_row;
     const uint16_t channels = (uint16_t)d->channels;
     const uint16_t per_round = (uint16_t)(part->shape->columns * part->shape->patches);
-    uint16x8_t column = vldrhq_u16(columns[part->shape->rows - 1]);
+    uint16x8_t column = vldrhq_u16(columns_of_round[part->shape->rows - 1]);
     uint16x8_t offset = vmlaq_n_u16(vdupq_n_u16((uint16_t)(rows[0] - base + 2)), column, channels);
     /* Negative as long as there is such an output. */
     uint16x8_t beyond = vsubq_n_u16(column, (uint16_t)part->width);
     if (part->rows == 2)
-        offset = vaddq_m_n_u16(offset, offset, (uint16_t)(rows[1] - rows[0]), second_row);
+        offset = vaddq_m_n_u16(offset, offset, (uint16_t)(rows[1] - rows[0]), SECOND_ROW);
     else if (part->shape->rows == 2)
-        beyond = vdupq_m_n_u16(beyond, 0, second_row);
+        beyond = vdupq_m_n_u16(beyond, 0, SECOND_ROW);
     for (int32_t r = 1; r <= rounds; ++r) {
         const int16x8_t inside = vshrq_n_s16(vreinterpretq_s16_u16(beyond), 15);
         vstrhq_u16(patches->offsets[r], vandq_u16(offset, vreinterpretq_u16_s16(inside)));
@@ -138,20 +108,32 @@ static void set_rounds_of_band(struct patches *patches, const struct cm_depthwis
     }
 }
 
-/* The same for several bands. */
+/* The same for several bands: lanes beyond one go on in the next. */
 static void set_rounds_of_bands(struct patches *patches, const struct cm_depthwise *d,
                                 const struct part *part, int32_t rounds, int32_t base)
 {
+    enum { MOST_BEYOND = 8 /* bands, of the last round */ };
     const int32_t *rows = d->out_rows + part->first_row;
-    memset(patches->offsets[1], 0, (size_t)rounds * sizeof patches->offsets[0]);
-    for (int32_t b = 0; b < part->bands; ++b, rows += part->shape->rows) {
-        uint32_t index = (uint32_t)(b * part->pitch);
-        int32_t offset = rows[0] - base + 2;
-        if (part->shape->rows == 2)
-            set_offsets_of_rows(patches, d, part, index, offset,
-                                2 * b + 1 < part->rows ? rows[1] - rows[0] : 0);
-        else
-            set_offsets_of_row(patches, d, part, index * (uint32_t)part->shape->columns, offset);
+    const int32_t together = part->shape->rows;
+    const uint16_t width = (uint16_t)part->width, pitch = (uint16_t)(part->pitch * part->shape->columns);
+    const uint16_t per_round = (uint16_t)(part->shape->columns * part->shape->patches);
+    uint16_t starts[2 * (MOST_BANDS + MOST_BEYOND)] = {0}; /* of the rows of each band, zero for none */
+    for (int32_t r = 0; r < part->rows; ++r)
+        starts[together == 2 ? r : 2 * r] = (uint16_t)(rows[r] - base + 2);
+    uint16x8_t column = vldrhq_u16(columns_of_round[together - 1]), row = vdupq_n_u16(0);
+    if (together == 2)
+        row = vdupq_m_n_u16(row, 1, SECOND_ROW);
+    for (int32_t r = 1; r <= rounds; ++r) {
+        mve_pred16_t beyond;
+        while ((beyond = vcmpcsq_n_u16(column, pitch)) != 0) {
+            column = vsubq_m_n_u16(column, column, pitch, beyond);
+            row = vaddq_m_n_u16(row, row, 2, beyond);
+        }
+        const uint16x8_t start = vldrhq_gather_shifted_offset_u16(starts, row);
+        const mve_pred16_t inside = vcmphiq_m_u16(vdupq_n_u16(width), column, vcmpneq_n_u16(start, 0));
+        const uint16x8_t offset = vmlaq_n_u16(start, column, (uint16_t)d->channels);
+        vstrhq_u16(patches->offsets[r], vpselq_u16(offset, vdupq_n_u16(0), inside));
+        column = vaddq_n_u16(column, per_round);
     }
 }
 
@@ -171,19 +153,27 @@ static void set_rounds(struct patches *patches, const struct cm_depthwise *d, co
     vstrhq_u16(patches->before, vqsubq_n_u16(vldrhq_u16(patches->offsets[rounds]), 1));
 }
 
+/* Columns outside the image. */
+static inline void pad(int8_t *columns, int8x16_t zeros, int32_t count)
+{
+    for (; count > 0; --count, columns += COLUMN_BYTES)
+        for (int32_t i = 0; i < COLUMN_BYTES; i += LANES)
+            vstrbq_s8(columns + i, zeros);
+}
+
 static void convolve_part(const struct cm_depthwise *d, struct patches *patches, const struct part *part,
                           int32_t base)
 {
     const struct cm_columns *covered = &part->covered;
     const int32_t rows = part->shape->rows, step = part->pitch * 2 * COLUMN_BYTES;
     int8_t *inside = (int8_t *)d->workspace + covered->before * COLUMN_BYTES;
-    const int32_t zero = d->input_zero_point;
+    const int8x16_t zeros = vdupq_n_s8((int8_t)d->input_zero_point);
     int8_t padding[LANES];
-    vstrbq_s8(padding, vdupq_n_s8((int8_t)zero));
+    vstrbq_s8(padding, zeros);
     for (int32_t b = 0; b < part->bands; ++b) {
         int8_t *columns = inside + b * step;
-        memset(columns - covered->before * COLUMN_BYTES, zero, (size_t)(covered->before * COLUMN_BYTES));
-        memset(columns + covered->inside * COLUMN_BYTES, zero, (size_t)(covered->after * COLUMN_BYTES));
+        pad(columns - covered->before * COLUMN_BYTES, zeros, covered->before);
+        pad(columns + covered->inside * COLUMN_BYTES, zeros, covered->after);
     }
     set_rounds(patches, d, part, base);
     patches->out = d->out + base + part->x0 * d->channels - 2;
@@ -216,9 +206,14 @@ static void convolve_columns(const struct cm_depthwise *d, const struct shape *s
     int32_t columns = shape->columns * part.pitch;
     int32_t per_round = shape->columns * shape->patches;
     int32_t most = least(least(d->chunk, MOST_ROUNDS * per_round) / columns, MOST_BANDS);
-    int32_t bands = (d->band + shape->rows - 1) / shape->rows;
-    int32_t parts = most <= 1 ? bands : (bands + most - 1) / most;
-    int32_t rows = (bands + parts - 1) / parts * shape->rows;
+    int32_t bands = shape->rows == 2 ? (d->band + 1) / 2 : d->band, each = bands;
+    if (most <= 1) {
+        each = 1;
+    } else if (bands > most) {
+        const int32_t parts = (bands + most - 1) / most;
+        each = (bands + parts - 1) / parts;
+    }
+    int32_t rows = each * shape->rows;
     for (; part.first_row < d->band; part.first_row += part.rows) {
         int32_t base;
         part.rows = least(rows, d->band - part.first_row);

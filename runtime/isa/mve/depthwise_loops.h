@@ -81,13 +81,12 @@ _Static_assert(offsetof(struct patches, offsets) == 32 && offsetof(struct patche
    by the round after it, be that of the same channel or of the next. SWITCH goes on to that one. The order
    keeps the pipe busy that products and moves to vectors share. */
 #define START_STRIDE_1 \
-    LOAD_KERNEL LOAD_BY_COLUMN LOAD_BY_ROW LOAD_BY_BOTH \
     GATHER("q2") \
-    MULTIPLY("r0", "q2", "q4") \
-    MULTIPLY("r2", "q2", "q5") \
-    MULTIPLY("r4", "q2", "q6") \
-    MULTIPLY("r6", "q2", "q7") \
-    GATHER("q2")
+    LOAD_KERNEL \
+    MULTIPLY("r0", "q2", "q4") LOAD_BY_COLUMN \
+    MULTIPLY("r2", "q2", "q5") LOAD_BY_ROW \
+    MULTIPLY("r4", "q2", "q6") LOAD_BY_BOTH \
+    MULTIPLY("r6", "q2", "q7") GATHER("q2")
 
 /* Two patches of two by two outputs. */
 #define ROUND_STRIDE_1(ROUND, SWITCH) \
