@@ -6,11 +6,15 @@ kept until it is added.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import torch
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import value_of
-from cmcompiler.frontend.rewrites.editing import fake, insert, named_arguments, replace
+from cmcompiler.frontend.rewrites.editing import fake, named_arguments, replace
+from cmcompiler.frontend.rewrites.traced import written
 
 aten = torch.ops.aten
 
@@ -23,13 +27,14 @@ def multiply_sums(module: GraphModule) -> None:
         operands = _operands(node)
         if operands is not None:
             rows, row = operands
-            turned = insert(node, aten.transpose.int, rows, -2, -1)
-            made = insert(node, aten.matmul.default, row, turned)
-            made = insert(node, aten.squeeze.dim, made, -2)
-            if named_arguments(node)["keepdim"]:
-                made = insert(node, aten.unsqueeze.default, made, -1)
-            replace(node, made)
+            keepdim = named_arguments(node)["keepdim"]
+            replace(node, written(node, partial(_summed, keepdim), rows, row))
     module.graph.eliminate_dead_code()
+
+
+def _summed(keepdim: bool, rows: Any, row: Any) -> Any:
+    sums = (row @ rows.transpose(-2, -1)).squeeze(-2)
+    return sums.unsqueeze(-1) if keepdim else sums
 
 
 def _operands(node: Node) -> tuple[Node, Node] | None:

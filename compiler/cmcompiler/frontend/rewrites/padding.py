@@ -15,6 +15,7 @@ from cmcompiler.frontend.rewrites.editing import (
     named_arguments,
     replace,
 )
+from cmcompiler.frontend.rewrites.traced import written
 
 aten = torch.ops.aten
 
@@ -35,7 +36,7 @@ def make_margins_explicit(module: GraphModule) -> None:
             given = named_arguments(node)
             source, sides, kind = given["self"], given["pad"], given["mode"]
             if kind == "circular" and min(sides) >= 0:
-                replace(node, _wrapped(node, source, sides))
+                replace(node, written(node, _wrapped, source, sides))
             elif (kind, len(sides)) in _MIRRORS:
                 replace(node, insert(node, _MIRRORS[kind, len(sides)], source, sides))
 
@@ -60,15 +61,13 @@ def _same(node: Node, given: dict[str, Any]) -> list[tuple[int, int]]:
     return [(total // 2, total - total // 2) for total in totals]
 
 
-def _wrapped(node: Node, source: Node, sides: Sequence[int]) -> Node:
+def _wrapped(source: Any, sides: Sequence[int]) -> Any:
     """Sides: before and after each dimension, the last one first."""
-    rank = fake(source).dim()
+    rank = source.ndim
     for number, (before, after) in enumerate(zip(sides[::2], sides[1::2], strict=True)):
         dim = rank - 1 - number
-        size = fake(source).shape[dim]
-        parts = [(size - before, size)] * (before > 0) + [(0, after)] * (after > 0)
-        pieces = [insert(node, aten.slice.Tensor, source, dim, *part) for part in parts]
-        if pieces:
-            pieces.insert(before > 0, source)
-            source = insert(node, aten.cat.default, pieces, dim)
+        ahead = [source.narrow(dim, source.shape[dim] - before, before)] if before > 0 else []
+        behind = [source.narrow(dim, 0, after)] if after > 0 else []
+        if ahead or behind:
+            source = torch.cat([*ahead, source, *behind], dim)
     return source
