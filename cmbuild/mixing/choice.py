@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cmbuild.display.mixture import MixedPart, MixResult, NeedOutcome
 from cmbuild.errors import UsageError
 from cmbuild.mixing.failure import NeedsNotMet
 from cmbuild.mixing.search import MixBounds, cheapest
-from cmbuild.mixing.table import MixTable
+from cmbuild.mixing.table import Mix, MixTable
 from cmbuild.mixing.trial import Trial, decibels
 from cmbuild.mixing.trials import MixTrials, Perform
 from cmbuild.pipeline.request import BuildRequest
@@ -28,6 +29,38 @@ _SLACK = 1.0
 
 _STEP = 4.0
 """dB that more of the labels is looked for with."""
+
+
+_NEAR = 0.3
+"""dB between a limit whose mix keeps the needs and one whose mix does not, where a search ends."""
+
+
+@dataclass
+class Bracket:
+    """Limits of the table in dB: the highest whose mix fell short, the lowest whose mix did not."""
+
+    short: float = -math.inf
+    kept: float = math.inf
+
+    @property
+    def is_open(self) -> bool:
+        return self.kept - self.short > _NEAR
+
+    def raised(self, target: float | None, further: float | None) -> float | None:
+        """The next limit after one whose mix fell short."""
+        if target is None or further is None or further == target:
+            return further
+        self.short = max(self.short, target)
+        if further >= self.kept and self.is_open:
+            return (self.short + self.kept) / 2
+        return further
+
+    def lowered(self, target: float, further: float) -> float | None:
+        """The next limit after one whose mix has more than is needed; None if there is none."""
+        self.kept = min(self.kept, target)
+        if further > self.short:
+            return further
+        return (self.short + self.kept) / 2 if self.is_open else None
 
 
 class NothingToChoose(UsageError):
@@ -64,27 +97,36 @@ class Chooser:
         if needs.flash is not None:
             plain = self._trials.trial(table.plain)
             limits = replace(limits, weights=needs.flash - (plain.flash - plain.weights))
+        known, bracket = len(self._trials.tried), Bracket()
+        seen: set[Mix] = set()
         for _ in range(2 * _MOST):
             if target is not None:
                 limits = replace(limits, noise=10 ** (-(target + margin) / 10))
             mix = cheapest(table, limits)
-            is_new = mix not in self._trials.tried
-            if is_new and len(self._trials.tried) >= _MOST:
+            if mix not in self._trials.tried and len(self._trials.tried) - known >= _MOST:
                 break
+            is_new = mix not in seen
+            seen.add(mix)
             trial = self._trials.trial(mix)
             if trial.excess(needs, self._arena, trial.choosing, margin) > 0:
-                target, limits = self._tightened(trial, target, limits, margin)
+                before = limits
+                further, limits = self._tightened(trial, target, limits, margin)
+                if (limits.weights, limits.arena) != (before.weights, before.arena):
+                    bracket = Bracket()
+                target = bracket.raised(target, further)
                 continue
             missed = [each for each in self._judged(trial) if not each.met]
             if missed:
                 margin += max([_MARGIN, *(e.asked - e.has for e in missed if e.option == "--snr")])
                 continue
-            if target is None or needs.snr is None or not is_new:
+            if target is None or needs.snr is None:
                 break
             slack = trial.choosing.snr_db - needs.snr - margin
-            if slack < _SLACK:
+            if slack < _SLACK or not (is_new or bracket.is_open):
                 break
-            target -= slack - _MARGIN / 2
+            target = bracket.lowered(target, target - slack + _MARGIN / 2)
+            if target is None:
+                break
         return min(self._trials.tried.values(), key=self._rank)
 
     def _rank(self, trial: Trial) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cmcompiler.frontend.parts import Rounded, RoundingCost
@@ -14,6 +14,9 @@ Mix = tuple[str, ...]
 
 FINER = 2.0**-16
 """The power of the error of int16 activations over that of int8 ones in the same range."""
+
+_LEAST_LEFT = 2.0**-8
+"""Part of the error of rounded weights that is left at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class MixTable:
         conversion: cycles of an element that changes between int8 and int16.
         fixed: of what belongs to no part.
         scale: the error of the whole over the sum of those of its roundings, at each output.
+        compensated: by precision, the part of the error of rounded weights that is left where the
+            export makes up for it, at each output; all of it if nothing is said.
     """
 
     choices: tuple[Mapping[str, PartCost], ...]
@@ -62,6 +67,7 @@ class MixTable:
     conversion: float
     fixed: PartCost
     scale: tuple[float, ...]
+    compensated: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def cost(self, mix: Sequence[str]) -> MixCost:
         own = [choices[precision] for choices, precision in zip(self.choices, mix, strict=True)]
@@ -79,7 +85,8 @@ class MixTable:
                 is_counted = is_narrow[parts[0]] is (kind is Rounded.NARROW_WEIGHTS)
                 factor = FINER if mix[parts[0]] == FINE else float(is_counted)
             if factor:
-                noise = [sum_ + factor * each for sum_, each in zip(noise, caused, strict=True)]
+                left = caused if kind is Rounded.ACTIVATION else self._left(caused, mix[parts[0]])
+                noise = [sum_ + factor * each for sum_, each in zip(noise, left, strict=True)]
         return MixCost(
             cycles,
             self.fixed.weights + sum(part.weights for part in own),
@@ -98,8 +105,31 @@ class MixTable:
             else:
                 is_counted = (precision == NIBBLES) is (kind is Rounded.NARROW_WEIGHTS)
                 factor = FINER if precision == FINE else float(is_counted)
-            noise = [sum_ + factor * each for sum_, each in zip(noise, caused, strict=True)]
+            left = caused if kind is Rounded.ACTIVATION else self._left(caused, precision)
+            noise = [sum_ + factor * each for sum_, each in zip(noise, left, strict=True)]
         return tuple(noise)
+
+    def calibrated(self, precision: str, mix: Mix, noise: Sequence[float]) -> MixTable:
+        """The table with what is left of the error of weights in one precision.
+
+        Args:
+            mix: of which so much noise was measured, with parts in this precision.
+        """
+        outputs = len(self.scale)
+        least, most = (
+            replace(self, compensated={**self.compensated, precision: (left,) * outputs}).cost(mix)
+            for left in (0.0, 1.0)
+        )
+        left = tuple(
+            min(1.0, max(_LEAST_LEFT, (has - low) / (high - low))) if high > low else 1.0
+            for has, low, high in zip(noise, least.noise, most.noise, strict=True)
+        )
+        return replace(self, compensated={**self.compensated, precision: left})
+
+    def _left(self, noise: tuple[float, ...], precision: str) -> tuple[float, ...]:
+        """Noise of rounded weights that is left in a precision."""
+        left = self.compensated.get(precision)
+        return noise if left is None else tuple(a * b for a, b in zip(noise, left, strict=True))
 
     @cached_property
     def _listed(self) -> list[tuple[Rounded, tuple[int, ...], int, tuple[float, ...]]]:

@@ -116,7 +116,14 @@ class MixTrials:
             min(8.0, max(0.25, has / each)) if each > 0 and has > 0 else 1.0
             for has, each in zip(plain.choosing.noise, expected, strict=True)
         )
-        return replace(table, scale=scale)
+        table = replace(table, scale=scale)
+        if self._needs.snr is None and self._needs.drop is None:
+            return table
+        for kind in (SHORT, NIBBLES):
+            mix = tuple(kind if kind in each else BYTES for each in choices)
+            if mix != table.plain:
+                table = table.calibrated(kind, mix, self.trial(mix).choosing.noise)
+        return table
 
     def _planned(self, request: BuildRequest) -> Plan:
         export = self._export(request)

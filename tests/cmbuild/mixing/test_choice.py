@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from harness.commands import Commands
 
+from cmbuild.mixing.choice import Bracket
+
 NET = """\
 from types import SimpleNamespace
 
@@ -36,6 +38,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Commands:
     commands = Commands.in_folder_of(tmp_path_factory.mktemp("need"), tmp_path_factory)
     (commands.folder / "net.py").write_text(NET)
     return commands
+
+
+def test_limits_close_in_from_both_sides() -> None:
+    bracket = Bracket()
+    assert bracket.lowered(50.0, 34.0) == 34.0
+    assert bracket.raised(34.0, 46.0) == 46.0
+    assert bracket.lowered(46.0, 33.0) == 40.0
+    assert bracket.raised(40.0, 47.0) == 43.0
+    bracket.raised(43.0, 45.9)
+    assert bracket.lowered(45.8, 40.0) == pytest.approx(44.4)
+    assert bracket.lowered(43.2, 40.0) is None
 
 
 def test_the_cheapest_mix_that_keeps_the_decibels(project: Commands) -> None:

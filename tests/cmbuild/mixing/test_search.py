@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -87,3 +88,20 @@ def test_a_tensor_is_fine_only_if_all_parts_that_share_it_are() -> None:
     assert known.cost((BYTES, BYTES)).noise == known.cost((SHORT, BYTES)).noise == (1e-4,)
     assert known.cost((SHORT, SHORT)).noise == (1e-4 / 65536,)
     assert known.cost((SHORT, BYTES)).cycles == known.cost((SHORT, SHORT)).cycles + 100
+
+
+def test_what_is_left_of_the_error_of_weights_is_measured() -> None:
+    """A program with less error than all roundings of its weights make up tells how much less."""
+    known = table(3, 6)
+    mix = tuple(SHORT if SHORT in choices else BYTES for choices in known.choices)
+    nothing = replace(known, compensated={SHORT: (0.0, 0.0)})
+    between = [
+        low + (high - low) / 8
+        for low, high in zip(nothing.cost(mix).noise, known.cost(mix).noise, strict=True)
+    ]
+    measured = known.calibrated(SHORT, mix, between)
+    assert measured.compensated[SHORT] == pytest.approx((1 / 8, 1 / 8))
+    assert measured.cost(mix).noise == pytest.approx(between)
+    assert measured.cost(known.plain) == known.cost(known.plain)
+    (part,) = [index for index, kind in enumerate(mix) if kind == SHORT][:1]
+    assert max(measured.noise_of(part, SHORT)) < max(known.noise_of(part, SHORT))
