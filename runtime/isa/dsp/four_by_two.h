@@ -93,6 +93,19 @@ struct strip {
     "ldr r11, [sp, #12]\n" \
     "ldr r9, [sp, #20]\n"
 
+/* Where outputs lie, and the end of the weights: beside products on a Cortex-M7; elsewhere loads overlap with each
+   other and the store after them. */
+#define LOAD_PLACES \
+    "ldr r11, [sp, #12]\n" \
+    "ldr r8, [sp, #16]\n"
+#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#define LOAD_EARLY LOAD_PLACES
+#define LOAD_LATE ""
+#else
+#define LOAD_EARLY ""
+#define LOAD_LATE LOAD_PLACES
+#endif
+
 /* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. In an order
    that a Cortex-M7 issues in pairs: a multiplication beside what needs none, results two cycles before their use. */
 #define OUTPUT_FOUR(PART_FIRST) \
@@ -103,11 +116,11 @@ struct strip {
     PART("r4", "r5") SCALE("r2", "r8") SCALE("r5", "r11") SCALE("r0", "r8") SCALE("r4", "r11") \
     "3:\n" \
     SHIFT("r1", "r9") \
-    "ldr r8, [sp, #16]\n" \
-    "ldr r11, [sp, #12]\n" \
+    LOAD_EARLY \
     SHIFT("r0", "r9") SATURATE("r1") SHIFT("r4", "lr") SATURATE("r0") SHIFT("r7", "lr") SATURATE("r4") \
     SHIFT("r6", "lr") SATURATE("r7") SHIFT("r5", "lr") JOIN("r0", "r4") SHIFT("r2", "r9") SATURATE("r5") \
     SHIFT("r3", "r9") \
+    LOAD_LATE \
     "ldr r9, [sp, #20]\n" \
     "strh r0, [r8]\n" \
     SATURATE("r2") \
