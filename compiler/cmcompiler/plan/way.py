@@ -22,6 +22,7 @@ from cmcompiler.plan.storage import share
 from cmcompiler.plan.streams.grouping import Computation
 from cmcompiler.plan.streams.search import Search
 from cmcompiler.plan.streams.turns import Rows
+from cmcompiler.plan.strips import is_striped
 from cmcompiler.plan.whole import whole_calls
 
 FEW = 3
@@ -43,6 +44,7 @@ class Way:
         streams: whether nodes may be computed in streams, besides those that cannot do without.
         known: calls of some nodes.
         measured: rows of groups, also of those in other graphs.
+        in_whole: see Computation.
     """
 
     graph: Graph
@@ -50,6 +52,7 @@ class Way:
     streams: bool = True
     known: Mapping[Node, Calls] = field(default_factory=dict)
     measured: dict[Hashable, Rows] = field(default_factory=dict)
+    in_whole: bool = True
     _changed: dict[Graph, Way] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -92,7 +95,13 @@ class Way:
         """The search for streams, which each draft starts anew."""
         whole = self.whole
         computation = Computation(
-            self.graph, whole.storage, whole.calls, self.row_calls, self.isa, self.measured
+            self.graph,
+            whole.storage,
+            whole.calls,
+            self.row_calls,
+            self.isa,
+            self.measured,
+            self.in_whole,
         )
         return Search(computation)
 
@@ -124,11 +133,29 @@ class Way:
             fits = fits or any(draft.size <= limit for draft in drafts)
             if drafts and drafts[0].size <= limit:
                 return
+            if drafts and not part and not is_striped(self.graph):
+                repaired = next(self._repaired(limit), None)
+                if repaired is not None:
+                    yield repaired
+                    return
         if fits:
             return
-        smallest_graph = self._fitting.smallest
-        if smallest_graph is not None:
-            yield self._with(smallest_graph).fastest(limit)
+        for way in (self, self._in_rings):
+            graph = way._fitting.smallest
+            if graph is not None:
+                yield way._with(graph).fastest(limit)
+
+    @cached_property
+    def _in_rings(self) -> Way:
+        """The same without inputs in the places of whole results."""
+        return Way(self.graph, self.isa, self.streams, self._every, self.measured, in_whole=False)
+
+    def _repaired(self, limit: int) -> Iterator[Draft]:
+        """Drafts that fit, as smaller tiles of one run of the best set leave room for gaps."""
+        for graph in self._fitting.smaller(limit):
+            draft = self._with(graph).roughly_fastest(limit)
+            if draft.size <= limit:
+                yield draft
 
     @property
     def run_sets(self) -> list[Choices]:
@@ -174,7 +201,9 @@ class Way:
     def _with(self, graph: Graph) -> Way:
         """The graph with some runs of this one's nodes."""
         if graph not in self._changed:
-            self._changed[graph] = Way(graph, self.isa, known=self._every, measured=self.measured)
+            self._changed[graph] = Way(
+                graph, self.isa, known=self._every, measured=self.measured, in_whole=self.in_whole
+            )
         return self._changed[graph]
 
     @cached_property

@@ -29,6 +29,9 @@ SAVED = 4
 SMALL = 3
 """Sets with the least memory that are tried without some runs."""
 
+REPAIRS = 12
+"""Sets with smaller tiles of one run that are planned where the best set has gaps."""
+
 NEAREST = 8
 """Sets with the fewest instructions of which cheaper tiles are looked for."""
 
@@ -47,6 +50,7 @@ class Fitting:
     least: Callable[[Graph], int]
     fits: Callable[[Graph, int], bool]
     cost: Callable[[Graph, int], float]
+    _costs: dict[int, dict[Choices, float]] = field(default_factory=dict, init=False)
     _known: dict[Choices, int] = field(default_factory=dict, init=False)
     _fitting: dict[tuple[Choices, int], bool] = field(default_factory=dict, init=False)
     _less: dict[Choices, Choices] = field(default_factory=dict, init=False)
@@ -61,12 +65,31 @@ class Fitting:
         for chosen in sorted(costs, key=lambda chosen: costs[chosen])[:MOST]:
             yield self.selection.graph(chosen)
 
+    def smaller(self, limit: int) -> Iterator[Graph]:
+        """Graphs of the best set that fits with smaller tiles of one run, the fewest instructions
+        first: for layouts that need more than groups do.
+
+        Args:
+            limit: bytes.
+        """
+        costs = self.costs(limit)
+        best = min(costs, key=lambda chosen: costs[chosen], default=())
+        others = [(own, other) for own in best for other in self.selection.smaller(own)]
+        others.sort(key=lambda pair: pair[1].cost - pair[0].cost)
+        for own, other in others[:REPAIRS]:
+            yield self.selection.graph(tuple(other if each is own else each for each in best))
+
     def costs(self, limit: int) -> dict[Choices, float]:
         """Sets that fit and instructions, roughly, of the graphs with these runs.
 
         Args:
             limit: bytes.
         """
+        if limit not in self._costs:
+            self._costs[limit] = self._find_costs(limit)
+        return self._costs[limit]
+
+    def _find_costs(self, limit: int) -> dict[Choices, float]:
         first = [
             chosen
             for most, sets in self.selection.sets.items()

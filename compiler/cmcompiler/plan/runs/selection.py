@@ -139,6 +139,12 @@ class RunSelection:
         )
         return sorted((same for same in every if same), key=lambda same: same[0].cost)
 
+    def smaller(self, choice: StageChoice) -> list[StageChoice]:
+        """Tiles of the same nodes that take fewer bytes."""
+        same = self._by_nodes[choice.start, choice.end]
+        most = choice.read + choice.tiles
+        return [o for o in same if o.read + o.tiles < most and self.is_possible(o)]
+
     @cached_property
     def _by_need(self) -> dict[tuple[int, int], list[StageChoice]]:
         """The runs of the same nodes of which none needs more bytes for more instructions."""

@@ -36,6 +36,8 @@ class Computation:
         calls: those that compute each node as a whole.
         row_calls: those that compute it row by row, if that is possible.
         measured: rows of groups of such nodes, also of those in other graphs.
+        in_whole: results that are whole may hold the rows of an input of theirs, too: groups need
+            less then, but some layouts more.
     """
 
     graph: Graph
@@ -44,6 +46,7 @@ class Computation:
     row_calls: Sequence[Sequence[RowCall]]
     isa: Isa
     measured: dict[Hashable, Rows] = field(default_factory=dict)
+    in_whole: bool = True
 
 
 class Grouping:
@@ -59,6 +62,7 @@ class Grouping:
         self._calls = computation.calls
         self._row_calls = computation.row_calls
         self._measured = computation.measured
+        self._hosting = computation.storage if computation.in_whole else {}
         nodes = list(enumerate(self._graph.nodes))
         self._fed = {i: node.outputs[0] for i, node in nodes if isinstance(node.op, Feed)}
         self._drained = {i: node.inputs[0] for i, node in nodes if isinstance(node.op, Drain)}
@@ -211,7 +215,7 @@ class Grouping:
 
     @cached_property
     def _shared(self) -> SharedRings:
-        return SharedRings.of(self._graph, self._row_calls, self._lonely, self._storage)
+        return SharedRings.of(self._graph, self._row_calls, self._lonely, self._hosting)
 
     def _pair(self, start: int, end: int, whole: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
         """The largest input that nothing reads later, and the largest output to take its place."""

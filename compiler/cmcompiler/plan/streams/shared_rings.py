@@ -22,7 +22,7 @@ class SharedRings:
 
     Attributes:
         guests: of a node, the last one made first.
-        storage: of the graph's tensors.
+        storage: of tensors in which rows may lie, too.
     """
 
     guests: Mapping[int, Sequence[Tensor]]
@@ -86,7 +86,7 @@ class SharedRings:
 
     def _may_hold(self, tensor: Tensor, group: Group) -> bool:
         """Whether its rows lie one after the other in memory of their own."""
-        return tensor in group.rings or self.storage[tensor] == Storage(tensor)
+        return tensor in group.rings or self.storage.get(tensor) == Storage(tensor)
 
 
 def _is_in_place(tensor: Tensor, reach: Reach, result: Tensor) -> bool:

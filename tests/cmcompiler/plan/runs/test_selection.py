@@ -116,6 +116,18 @@ def test_runs_that_others_make_needless_are_left_out() -> None:
     assert fitting.smallest is not None
 
 
+def test_one_run_gets_smaller_tiles() -> None:
+    fitting = fitting_of(bottlenecks(), -(10**9))
+    costs = fitting.costs(8192)
+    best = min(costs, key=lambda chosen: costs[chosen])
+    ways = [each for own in best for each in fitting.selection.smaller(own)]
+    assert all(any(each.is_alike(own) for own in best) for each in ways)
+    graphs = [*fitting.smaller(8192)]
+    assert graphs
+    assert len(graphs) <= len(ways)
+    assert all(len(graph.nodes) == len(fitting.selection.graph(best).nodes) for graph in graphs)
+
+
 def test_runs_that_save_instructions_stay() -> None:
     graph = bottlenecks()
     changed = next(fitting_of(graph, 10**9).graphs(8192))
