@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from cmbuild.errors import UsageError
@@ -14,10 +15,12 @@ def divided(weights: Path | None, kind: str | None) -> dict[str, Path | str | No
     Raises:
         UsageError: no type of weights.
     """
+    expected = f"{', '.join(WEIGHTS[:-1])} or {WEIGHTS[-1]}"
     if kind not in (None, *WEIGHTS):
-        expected = f"{', '.join(WEIGHTS[:-1])} or {WEIGHTS[-1]}"
         raise UsageError(message=f"weight_type={kind!r}: expected {expected}")
     file, _, last = str(weights or "").rpartition(",")
+    if last and last not in WEIGHTS and re.fullmatch(r"u?int\d+(/\d+)?", last):
+        raise UsageError(message=f"--weights {last!r}: expected a file, {expected}")
     if last not in WEIGHTS:
         return {"weights": weights, "weight_type": kind}
     return {"weights": Path(file) if file else None, "weight_type": last}

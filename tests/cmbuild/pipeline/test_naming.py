@@ -96,6 +96,10 @@ def test_weights_are_a_file_a_type_or_both():
     assert (file.weights, file.weight_type) == (Path("my,int4.pt"), None)
     with pytest.raises(UsageError, match=r"weight_type='int5': expected int8, .* or int16"):
         ModelChoice(model="kws", weight_type="int5")
+    with pytest.raises(
+        UsageError, match=r"--weights 'int4/48': expected a file, int8, .* or int16"
+    ):
+        ModelChoice(model="kws", weights=Path("int4/48"))
     assert patterns(None, "int4", (("head", "8w8a"),)) == (("*", "4w8a"), ("head", "8w8a"))
     assert patterns(None, None, ()) == ()
 
