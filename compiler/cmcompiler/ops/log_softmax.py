@@ -10,7 +10,7 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Int32, Place
-from cmcompiler.ir.op import Address, Array, KernelCall, Packed, Tensors
+from cmcompiler.ir.op import NEAR_ROUNDING, Address, Array, KernelCall, Packed, Tensors
 from cmcompiler.ir.operand import Operand
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments
@@ -81,6 +81,11 @@ class LogSoftmax(RangedOp):
     centre: int | None
     shape: tuple[int, ...]
     range: Range = INT8
+
+    @property
+    def fine_error_steps(self) -> float:  # type: ignore[override]
+        """With the last bit of the logarithm, which is rounded down."""
+        return NEAR_ROUNDING + self.log_multiplier * 2.0 ** -(self.shift + LOGARITHM_BITS)
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         rows = inputs[0].reshape(-1, self.length).astype(np.int64)
