@@ -20,6 +20,7 @@ from cmcompiler.frontend.rewrites.broadcasting import replace_broadcasts
 from cmcompiler.frontend.rewrites.channels_last import arrange_channels_last
 from cmcompiler.frontend.rewrites.clamps import arrange_clamps
 from cmcompiler.frontend.rewrites.column_sums import join_columns_with_images
+from cmcompiler.frontend.rewrites.combinations import multiply_combinations
 from cmcompiler.frontend.rewrites.complex_numbers import separate_parts
 from cmcompiler.frontend.rewrites.compositions import write_out_compositions
 from cmcompiler.frontend.rewrites.computed_kernels import multiply_patches
@@ -93,6 +94,7 @@ REWRITES: tuple[Callable[[GraphModule], None], ...] = (
     convolve_patches,
     limit_margins,
     weigh_samples,
+    multiply_combinations,
     compute_recurrences,
     double_scans,
     add_batches,
