@@ -9,9 +9,9 @@ from harness.typed_rows import TYPES, runs, typed_program
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_only_known_cells_keep_another_type(kind: str) -> None:
-    """CMSIS-NN has no int16 quotient, nor an SVDF with other weights."""
+    """CMSIS-NN has no SVDF with other weights."""
     left = [row for row, does in runs(kind).items() if not does]
-    known = {"8w8a": [], "8w16a": ["div"]}
+    known = {"8w8a": [], "8w16a": []}
     assert left == known.get(kind, ["svdf"])
 
 
