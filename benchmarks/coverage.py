@@ -40,8 +40,8 @@ def models(names: Sequence[str]) -> Iterator[str]:
     every = [str(file) for file in sorted(MODELS.glob("*.py")) if file != KINDS]
     for name in names or every:
         file, _, function = name.partition(":")
-        found = [node.name for node in ast.parse(Path(file).read_text()).body if is_model(node)]
-        yield from (f"{file}:{each}" for each in ([function] if function else found))
+        actual = [node.name for node in ast.parse(Path(file).read_text()).body if is_model(node)]
+        yield from (f"{file}:{each}" for each in ([function] if function else actual))
 
 
 def is_model(node: ast.stmt) -> bool:
@@ -61,14 +61,14 @@ def instructions(model: str, board: str) -> str:
 def row(model: str, boards: Sequence[str]) -> str:
     name = model.rpartition("/")[2]
     try:
-        found: Coverage = cover(model)
+        coverage: Coverage = cover(model)
     except CompilerError as error:
         return f"| {name} | {error.message} |"
     counted = "".join(f" {instructions(model, board)} |" for board in boards)
-    floats = ", ".join(f"{op} ×{count}" for op, count in found.float_ops.items()) or "–"
+    floats = ", ".join(f"{op} ×{count}" for op, count in coverage.float_ops.items()) or "–"
     return (
-        f"| {name} | {found.macs:,} | {found.share:.1%} | {found.snr:.1f} dB "
-        f"| {found.input_snr:.1f} dB |{counted} {floats} |"
+        f"| {name} | {coverage.macs:,} | {coverage.share:.1%} | {coverage.snr:.1f} dB "
+        f"| {coverage.input_snr:.1f} dB |{counted} {floats} |"
     )
 
 

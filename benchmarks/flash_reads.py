@@ -84,8 +84,8 @@ def steps_of(pipeline: Pipeline, board: str, model: Path, build: Path) -> list[S
         def amount(segment: Edges) -> float:
             return float(getattr(counts[id(segment)], name))
 
-        found = between_readings(profile, readings_before(record.steps), amount)
-        return by_step(found, record.steps)
+        between = between_readings(profile, readings_before(record.steps), amount)
+        return by_step(between, record.steps)
 
     columns = {name: counted(name) for name in COUNTS}
     columns["cycles"] = by_step(run.cycles, record.steps)
@@ -115,9 +115,9 @@ def fitted(models: Mapping[str, Sequence[Step]]) -> dict[str, KernelReads]:
         prices = {}
         for count in COUNTS:
             amounts = np.array([step[count] for step, _ in own])
-            found = nnls(work * share[:, None], amounts * share)[0]
+            factors = nnls(work * share[:, None], amounts * share)[0]
             prices[count] = Work(
-                **{name: float(f"{each:.4g}") for name, each in zip(names, found, strict=True)}
+                **{name: float(f"{each:.4g}") for name, each in zip(names, factors, strict=True)}
             )
         table[kernel] = KernelReads(**prices)
     return table

@@ -31,22 +31,22 @@ def explained(model: str, *arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "cmbuild", "explain", model, "--board", "corstone300"]
     command += ["--io", "int8", "--json", *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    found: dict[str, Any] = json.loads(done.stdout or "{}")
-    return found
+    collected: dict[str, Any] = json.loads(done.stdout or "{}")
+    return collected
 
 
 def loops(model: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The function, and each instruction's size and text."""
     for op in range(1, explained(model)["ops"] + 1):
-        for found in explained(model, "--op", str(op), "--blocks", "8").get("blocks", ()):
-            block = found["block"]
+        for loop in explained(model, "--op", str(op), "--blocks", "8").get("blocks", ()):
+            block = loop["block"]
             if block["after"] != block["address"]:
                 continue
             *body, _ = block["instructions"]
             ends = [line["address"] for line in block["instructions"][1:]]
             sized = zip(body, ends, strict=True)
             texts = tuple(f"{end - line['address']} {line['text']}" for line, end in sized)
-            yield found["place"].partition(" ")[0], texts
+            yield loop["place"].partition(" ")[0], texts
 
 
 def cycles(mca: str, core: str, loop: tuple[str, ...]) -> float | None:
@@ -68,17 +68,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mca", default="llvm-mca", metavar="PROGRAM")
     options = parser.parse_args()
-    found: list[dict[str, Any]] = []
+    collected: list[dict[str, Any]] = []
     for function, loop in sorted({loop for model in MODELS for loop in loops(model)}):
         said = {core: cycles(options.mca, core, loop) for core in CORES}
         if None in said.values():
             print(f"{function}: not accepted", file=sys.stderr)
             continue
-        found.append({"function": function, "llvm": said, "instructions": loop})
-    functions = {each["function"] for each in found}
-    found += [each for each in json.loads(RESULT.read_text()) if each["function"] not in functions]
-    found.sort(key=lambda each: (each["function"], each["instructions"]))
-    RESULT.write_text(json.dumps(found, indent=1) + "\n")
+        collected.append({"function": function, "llvm": said, "instructions": loop})
+    functions = {each["function"] for each in collected}
+    collected += [
+        each for each in json.loads(RESULT.read_text()) if each["function"] not in functions
+    ]
+    collected.sort(key=lambda each: (each["function"], each["instructions"]))
+    RESULT.write_text(json.dumps(collected, indent=1) + "\n")
 
 
 if __name__ == "__main__":

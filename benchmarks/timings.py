@@ -126,9 +126,9 @@ def timings(bench: Bench, model: str, boards: Sequence[str], times: int) -> list
     def help_screen() -> float:
         return bench.run("--help").seconds
 
-    found = [Timing("cmbuild --help", repeated(times, help_screen), 0.25)]
-    found += filter(None, [wrapper_adds(bench, times)])
-    found.append(Timing(f"export of {model}, one process", (exported,)))
+    measured = [Timing("cmbuild --help", repeated(times, help_screen), 0.25)]
+    measured += filter(None, [wrapper_adds(bench, times)])
+    measured.append(Timing(f"export of {model}, one process", (exported,)))
     for board in boards:
 
         def cold_library(board: str = board) -> float:
@@ -142,12 +142,12 @@ def timings(bench: Bench, model: str, boards: Sequence[str], times: int) -> list
         def again(board: str = board) -> float:
             return bench.run("run", program, "--board", board, "--json").besides_simulation
 
-        found += [
+        measured += [
             Timing(f"{board}: library, cold", repeated(times, cold_library), 15.0),
             Timing(f"{board}: {model}.pte to running firmware", repeated(times, firmware), 5.0),
             Timing(f"{board}: the same again", repeated(times, again), 0.7),
         ]
-    return found
+    return measured
 
 
 def table(rows: Sequence[Timing], markdown: bool) -> str:

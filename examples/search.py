@@ -96,14 +96,14 @@ class Search:
         """Accuracy and cycles of a candidate, as estimated when it is exported."""
         model = str(self.model(suggested(trial)))
         trial.set_user_attr("model", model)
-        found = self.known(trial.study).get(model) or self.estimate(model)
-        for name, over in found.exceeded.items():
+        actual = self.known(trial.study).get(model) or self.estimate(model)
+        for name, over in actual.exceeded.items():
             trial.set_constraint(name, over)
-        return found.accuracy, found.cycles
+        return actual.accuracy, actual.cycles
 
     def estimate(self, model: str) -> Estimate:
-        (found,) = cmbuild.fit(model, self.board, export=True, **self.workers)
-        need, cycles, accuracy = found.need, found.cycles, found.accuracy
+        (fitting,) = cmbuild.fit(model, self.board, export=True, **self.workers)
+        need, cycles, accuracy = fitting.need, fitting.cycles, fitting.accuracy
         if cycles is None:
             known = "docs/cycles.md says which cores have predictions"
             raise SystemExit(f"error: {model}: no cycles without a run on {self.board}; {known}")
@@ -150,8 +150,8 @@ class Search:
 
     def front(self, study: optuna.Study) -> list[FrozenTrial]:
         """The best candidates within the limits: the fastest first, each choice once."""
-        found = {trial.user_attrs["model"]: trial for trial in study.best_trials}
-        return sorted(filter(_fits, found.values()), key=lambda trial: trial.values[1])
+        best = {trial.user_attrs["model"]: trial for trial in study.best_trials}
+        return sorted(filter(_fits, best.values()), key=lambda trial: trial.values[1])
 
 
 def suggested(trial: Trial) -> list[Stage]:
@@ -244,15 +244,15 @@ def show(search: Search, study: optuna.Study) -> None:
     )
     models = [trial.user_attrs["model"] for trial in front]
     runs = cmbuild.sweep(models, search.board, samples=360, **search.workers)
-    found = {run.model: run for run in runs}
+    by_model = {run.model: run for run in runs}
     page = search.folder / "search.html"
-    page.write_text(plotted(search, study, found))
+    page.write_text(plotted(search, study, by_model))
     for trial in front:
         name, (accuracy, cycles) = trial.user_attrs["model"], trial.values
         line = f"{Path(name).stem:30} {accuracy:20.1%} {cycles:9,.0f}"
-        result = found[name].result
+        result = by_model[name].result
         if result is None or result.accuracy is None or result.cycles is None:
-            print(line, found[name].error)
+            print(line, by_model[name].error)
         else:
             over = "" if result.cycles.total <= search.limits.cycles else "  over the limit"
             print(f"{line} {result.accuracy.device or 0:19.1%} {result.cycles.total:9,}{over}")

@@ -190,9 +190,9 @@ def test_imports_make_no_circle():
     assert circles([Import("dodo", "cmbuild", True), Import("cmbuild", "dodo", False)]) == [
         frozenset({"dodo", "cmbuild"})
     ]
-    found = set(circles(IMPORTS))
-    assert found - CIRCLES.keys() == set(), "new circles"
-    assert CIRCLES.keys() - found == set(), "these have gone; take them off the list"
+    actual = set(circles(IMPORTS))
+    assert actual - CIRCLES.keys() == set(), "new circles"
+    assert CIRCLES.keys() - actual == set(), "these have gone; take them off the list"
 
 
 def test_any_module_can_be_imported_first():
@@ -226,13 +226,13 @@ def test_packages_know_each_other_one_way():
 def test_only_what_users_call_renders():
     """The command line, and `cmbuild.run(html=…)`."""
     own = ("cmbuild.api", "cmbuild.cli", "cmbuild.report")
-    found = {
+    actual = {
         each.importer
         for each in IMPORTS
         if within(each.imported, "cmbuild.report")
         and not any(within(each.importer, package) for package in own)
     }
-    assert found == set()
+    assert actual == set()
 
 
 def test_the_front_end_and_the_zoo_alone_use_torch():
@@ -246,9 +246,9 @@ def test_only_processes_are_started_by_process():
     starters = {"subprocess", "multiprocessing", "pty"}
     assert {each.importer for each in RUNNING if each.imported in starters} == {"cmbuild.process"}
     calls = re.compile(r"\bos\.(system|popen|fork\w*|exec\w+|spawn\w+|posix_spawn\w*)\(")
-    found = [name for name, path in MODULES.items() if calls.search(path.read_text())]
+    listed = [name for name, path in MODULES.items() if calls.search(path.read_text())]
     servers = ["cmbuild.warm.server", "cmbuild.workers.fork_server"]
-    assert found == servers, "which cmbuild.process starts, fork for each request"
+    assert listed == servers, "which cmbuild.process starts, fork for each request"
 
 
 def test_what_needs_torch_says_so():

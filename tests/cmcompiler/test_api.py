@@ -114,10 +114,10 @@ def test_a_saved_program_loads_for_any_core(compiled, tmp_path):
     assert {placed.isa for placed in loaded.placement} == {Isa.SCALAR}
     assert [port.name for port in loaded.contract.inputs] == ["input_0", "input_1"]
     assert load(file).placement == compiled.placement
-    (expected,), (found,) = (
+    (expected,), (actual,) = (
         next(reference(program, compiled.vectors)) for program in (compiled, loaded)
     )
-    assert np.array_equal(expected, found)
+    assert np.array_equal(expected, actual)
 
 
 def test_what_cannot_be_loaded_is_one_clear_line(tmp_path):
@@ -131,16 +131,16 @@ def test_what_cannot_be_loaded_is_one_clear_line(tmp_path):
 def test_a_reference_keeps_states_unless_reset():
     program = load(PROGRAMS / "states.pte")
     sample = [np.ones(port.shape, port.dtype) for port in program.contract.inputs]
-    first, second = (found[0] for found in reference(program, [sample] * 2))
-    again = [found[0] for found in reference(program, [sample] * 2, reset=True)]
+    first, second = (listed[0] for listed in reference(program, [sample] * 2))
+    again = [listed[0] for listed in reference(program, [sample] * 2, reset=True)]
     assert not np.array_equal(first, second)
-    assert all(np.array_equal(first, found) for found in again)
+    assert all(np.array_equal(first, listed) for listed in again)
 
 
 def test_a_plan_is_of_the_target_and_its_options(compiled):
-    found = plan(compiled)
-    assert (found.isa, found.macs > 0) == (Isa.MVE, True)
-    assert plan(compiled, PlanOptions(surcharge=inf)).arena_bytes <= found.arena_bytes
+    actual = plan(compiled)
+    assert (actual.isa, actual.macs > 0) == (Isa.MVE, True)
+    assert plan(compiled, PlanOptions(surcharge=inf)).arena_bytes <= actual.arena_bytes
     with pytest.raises(Unsupported):
         plan(compiled, PlanOptions(budget=16))
 

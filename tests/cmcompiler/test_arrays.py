@@ -60,9 +60,9 @@ def test_what_numpy_writes_is_read_as_numpy_reads_it(tmp_path, dtype, order):
         array = np.zeros(shape, dtype, order)
         for save, name in ((np.save, "a.npy"), (np.savez_compressed, "a.npz")):
             save(tmp_path / name, array)
-            (found,) = read_arrays(tmp_path / name).values()
-            assert found.dtype == array.dtype.newbyteorder("=") and found.flags.writeable
-            np.testing.assert_array_equal(found, array)
+            (actual,) = read_arrays(tmp_path / name).values()
+            assert actual.dtype == array.dtype.newbyteorder("=") and actual.flags.writeable
+            np.testing.assert_array_equal(actual, array)
 
 
 def header(shape, dtype="<f4"):

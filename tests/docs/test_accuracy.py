@@ -19,7 +19,7 @@ RECIPE = sections((ROOT / "docs" / "accuracy.md").read_text())["Training with qu
 @pytest.mark.timeout(900)
 def test_training_with_quantisation(tmp_path: Path) -> None:
     environment = {**os.environ, "CMBUILD_CACHE": str(tmp_path / "cache")}
-    found = {}
+    collected = {}
     for step in steps(RECIPE):
         if isinstance(step, File):
             step.write(tmp_path)
@@ -31,13 +31,13 @@ def test_training_with_quantisation(tmp_path: Path) -> None:
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         assert ended.returncode == 0, ended.stderr
-        found[" ".join(step.words)] = re.findall(
+        collected[" ".join(step.words)] = re.findall(
             r"^  (float|reference) +([\d.]+) %", ended.stdout, re.M
         )
-    plain = dict(found["cmbuild eval net.py"])
-    trained = dict(found["cmbuild eval net.py:aware --weights aware.pt"])
+    plain = dict(collected["cmbuild eval net.py"])
+    trained = dict(collected["cmbuild eval net.py:aware --weights aware.pt"])
     assert float(trained["reference"]) >= float(plain["reference"])
     assert float(trained["reference"]) >= float(plain["float"])
     for name in ("narrow", "mixed"):
-        other = dict(found[f"cmbuild eval net.py:{name} --weights {name}.pt"])
+        other = dict(collected[f"cmbuild eval net.py:{name} --weights {name}.pt"])
         assert float(other["reference"]) >= float(trained["reference"]) - 0.5

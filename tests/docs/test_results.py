@@ -44,12 +44,12 @@ def test_every_model_is_verified_on_every_board_of_the_command(name: str) -> Non
     models = zoo.names() if name == "results.md" else shown
     assert shown <= set(zoo.names())
     wanted = sorted(product(models, boards, toolchains))
-    found = [
+    actual = [
         (row["model"], row["board"].partition(" ")[0], row["toolchain"] if command[2] else "")
         for row in rows(name)
     ]
-    assert sorted(found) == wanted
-    for (model, board, _), row in zip(found, rows(name), strict=True):
+    assert sorted(actual) == wanted
+    for (model, board, _), row in zip(actual, rows(name), strict=True):
         if (model, board) in TOO_SMALL:
             assert re.fullmatch(r"no: the arena needs .* bytes over", row["verified"])
         else:
@@ -66,7 +66,7 @@ def test_toolchains_are_compared_on_every_kind_of_core() -> None:
 
 
 def test_upstreams_figures_stand_beside_those_that_compare() -> None:
-    known = {key: found.instructions for key, found in measured().items()}
+    known = {key: actual.instructions for key, actual in measured().items()}
     beside = {
         (row["model"], f"cortex-{CORES[row['board']]}"): int(row["upstream"].replace(",", ""))
         for row in rows("results.md")

@@ -19,11 +19,11 @@ Read = tuple[str, int]
 
 def numbers_read(data: bytes) -> list[Read]:
     """Every number that reading the program takes: fields, vtables, lengths, offsets."""
-    found: dict[Read, None] = {}
+    collected: dict[Read, None] = {}
 
     class Recorder(FlatBuffer):
         def read(self, layout: struct.Struct, position: int) -> int:
-            found[layout.format, position] = None
+            collected[layout.format, position] = None
             return super().read(layout, position)
 
     plain, container.FlatBuffer = container.FlatBuffer, Recorder  # type: ignore[misc]
@@ -33,7 +33,7 @@ def numbers_read(data: bytes) -> list[Read]:
         pass
     finally:
         container.FlatBuffer = plain  # type: ignore[misc]
-    return list(found)
+    return list(collected)
 
 
 def flip_bits(data: bytearray, chance: random.Random, numbers: Sequence[Read] = ()) -> None:

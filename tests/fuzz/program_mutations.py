@@ -89,10 +89,10 @@ def fitted(value: TensorValue) -> TensorValue:
 
 def resize(method: Method, chance: random.Random) -> Method:
     """One size becomes another: in one tensor, or in all of them, and maybe in numbers."""
-    found = [size for _, value in tensors(method) for size in value.sizes]
-    if not found:
+    listed = [size for _, value in tensors(method) for size in value.sizes]
+    if not listed:
         return method
-    old = chance.choice(found)
+    old = chance.choice(listed)
     new = max(0, chance.choice((*SIZES, old + 1, old - 1, 2 * old)))
 
     def sized(value: TensorValue) -> TensorValue:
@@ -197,8 +197,8 @@ def other_value(value: Value, chance: random.Random) -> Value:
             return not value
         case int():
             near = value + chance.choice((-2, -1, 1, 2))
-            found = chance.choice((near, near, -value, sign * chance.choice(INTEGERS)))
-            return max(-(1 << 63), min(found, (1 << 63) - 1))
+            actual = chance.choice((near, near, -value, sign * chance.choice(INTEGERS)))
+            return max(-(1 << 63), min(actual, (1 << 63) - 1))
         case float():
             return chance.choice((sign * chance.choice(FLOATS), value * 2, -value))
         case str():
@@ -325,11 +325,11 @@ def replug(method: Method, chance: random.Random) -> Method:
 
 def replace_memory(method: Method, chance: random.Random) -> Method:
     """A tensor at the place of another, beside it, or as a constant."""
-    found = [(i, v) for i, v in tensors(method) if v.allocation is not None]
-    if not found:
+    listed = [(i, v) for i, v in tensors(method) if v.allocation is not None]
+    if not listed:
         return method
-    index, value = chance.choice(found)
-    other = chance.choice(found)[1].allocation
+    index, value = chance.choice(listed)
+    other = chance.choice(listed)[1].allocation
     assert other is not None
     match chance.randrange(4):
         case 0:
@@ -346,10 +346,10 @@ def replace_memory(method: Method, chance: random.Random) -> Method:
 
 def rewrite_data(method: Method, chance: random.Random) -> Method:
     """Other bytes of a constant."""
-    found = [(i, v) for i, v in tensors(method) if v.data is not None and len(v.data)]
-    if not found:
+    listed = [(i, v) for i, v in tensors(method) if v.data is not None and len(v.data)]
+    if not listed:
         return method
-    index, value = chance.choice(found)
+    index, value = chance.choice(listed)
     assert value.data is not None
     size = len(value.data)
     byte = chance.choice((0, 0x7F, 0x80, 0xFF))

@@ -25,9 +25,9 @@ CHANGES = (1, 1, 1, 2, 3)
 
 def tflite_seeds() -> list[bytes]:
     """A program of every operator, and the trained ones where they are."""
-    found = [call.data for call in tflite_calls(samples=0)]
-    found += [path.read_bytes() for path in models()]
-    return [data for data in found if len(data) < LARGEST_SEED]
+    listed = [call.data for call in tflite_calls(samples=0)]
+    listed += [path.read_bytes() for path in models()]
+    return [data for data in listed if len(data) < LARGEST_SEED]
 
 
 STRUCTURE = ("<H", "<I")
@@ -53,11 +53,11 @@ class Numbers:
 
 def numbers_read(data: bytes) -> Numbers:
     """Every number that reading the program takes: also those in vectors."""
-    found = Numbers()
+    numbers = Numbers()
 
     class Recorder(FlatBuffer):
         def read(self, layout: struct.Struct, position: int) -> int:
-            kind = found.structure if layout.format in STRUCTURE else found.meaning
+            kind = numbers.structure if layout.format in STRUCTURE else numbers.meaning
             kind[layout.format, position] = None
             return super().read(layout, position)
 
@@ -66,7 +66,7 @@ def numbers_read(data: bytes) -> Numbers:
             if item_size > 1:
                 for index in range(min(count, 64)):
                     place = start + item_size * index
-                    found.meaning["<i" if item_size == 4 else "<q", place] = None
+                    numbers.meaning["<i" if item_size == 4 else "<q", place] = None
             return start, count
 
     plain, reader.FlatBuffer = reader.FlatBuffer, Recorder  # type: ignore[misc]
@@ -76,7 +76,7 @@ def numbers_read(data: bytes) -> Numbers:
         pass
     finally:
         reader.FlatBuffer = plain  # type: ignore[misc]
-    return found
+    return numbers
 
 
 def change_number(data: bytearray, chance: random.Random) -> None:

@@ -43,7 +43,7 @@ def differences_of(case: Golden) -> list[str]:
     # halves to even, where the device's arithmetic, the truth, does neither.
     exact = all(node.op.exact for node in graph.nodes)
     exact = exact and not (case.failed and case.operators & AVERAGES)
-    found = []
+    collected = []
     for sample in case.samples:
         outputs = evaluate(graph, sample.inputs).outputs
         if not sample.outputs:
@@ -56,8 +56,8 @@ def differences_of(case: Golden) -> list[str]:
             if not (equal(ours, right) if exact else close(port, ours, right)):
                 wrong = np.count_nonzero(ours != right)
                 label = f"{case.name}, {sample.kind} inputs"
-                found.append(f"{label}: {wrong} of {ours.size} of {port.name} differ")
-    return found
+                collected.append(f"{label}: {wrong} of {ours.size} of {port.name} differ")
+    return collected
 
 
 def equal(ours: Array, right: Array) -> bool:

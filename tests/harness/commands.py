@@ -39,8 +39,8 @@ class Result:
     @property
     def document(self) -> dict[str, Any]:
         """The one JSON object on standard output."""
-        found: dict[str, Any] = json.loads(self.stdout)
-        return found
+        collected: dict[str, Any] = json.loads(self.stdout)
+        return collected
 
     @property
     def states(self) -> dict[str, str]:

@@ -83,12 +83,12 @@ def input_snr(module: torch.nn.Module, samples: Sequence[tuple[Tensor, ...]]) ->
     """See Coverage; infinite if no input is a float."""
     rounded = list(zip(*map(_rounded, zip(*samples, strict=True)), strict=True))
     with torch.no_grad():
-        exact, found = (
+        exact, actual = (
             [x for sample in given for x in _pytree.tree_leaves(fresh(*sample))]
             for given in (samples, rounded)
             for fresh in (deepcopy(module),)  # with its initial states
         )
-    return snr(exact, found)
+    return snr(exact, actual)
 
 
 def _rounded(inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -102,7 +102,7 @@ def _rounded(inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _snr(module: torch.nn.Module, graph: Graph, samples: Sequence[tuple[Tensor, ...]]) -> float:
     arrays: list[list[Any]] = [[x.numpy() for x in sample] for sample in samples]
-    found = [
+    actual = [
         torch.from_numpy(np.array(output))
         for evaluated in evaluate_all(graph, arrays)
         for output in evaluated.outputs
@@ -110,4 +110,4 @@ def _snr(module: torch.nn.Module, graph: Graph, samples: Sequence[tuple[Tensor, 
     with torch.no_grad():
         fresh = deepcopy(module)  # with its initial states
         exact = [x for sample in samples for x in _pytree.tree_leaves(fresh(*sample))]
-    return snr(exact, found)
+    return snr(exact, actual)

@@ -20,12 +20,12 @@ def differences(plan: Plan, interface: PackageInterface) -> list[str]:
     header = interface.header()
     pairs, functions = _DEFINE.findall(header), _DECLARED.findall(header)
     names = [name for name, _ in pairs] + functions
-    found = [f"{name} twice" for name in sorted({x for x in names if names.count(x) > 1})]
+    listed = [f"{name} twice" for name in sorted({x for x in names if names.count(x) > 1})]
     defined = dict(pairs)
     for name, value in expected_macros(plan, interface).items():
         if defined.get(name) != value:
-            found.append(f"{name} is {defined.get(name)}, not {value}")
-    return found
+            listed.append(f"{name} is {defined.get(name)}, not {value}")
+    return listed
 
 
 def expected_macros(plan: Plan, interface: PackageInterface) -> Mapping[str, str | None]:
@@ -49,7 +49,7 @@ def expected_macros(plan: Plan, interface: PackageInterface) -> Mapping[str, str
 
 def fed_rows(plan: Plan) -> Mapping[tuple[str, int], tuple[int, int]]:
     """Rows and elements of each, by kind and index: from the steps that take or give them."""
-    found = {}
+    collected = {}
     for step in plan.steps:
         if step.kernel in ("feed", "drain"):
             kind = "input" if step.kernel == "feed" else "output"
@@ -58,8 +58,8 @@ def fed_rows(plan: Plan) -> Mapping[tuple[str, int], tuple[int, int]]:
             ports = plan.inputs if kind == "input" else plan.outputs
             size = ports[index].tensor.dtype.itemsize
             rows = step.rows[1] - step.rows[0]
-            found[kind, index] = (rows, int(str(words["row_bytes"])) // size)
-    return found
+            collected[kind, index] = (rows, int(str(words["row_bytes"])) // size)
+    return collected
 
 
 def _port(port: Port, rows: tuple[int, int] | None) -> dict[str, str]:

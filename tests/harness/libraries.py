@@ -19,8 +19,8 @@ def builder(toolchain: str, target: Target) -> Builder:
     """A builder for a target with one of this machine's toolchains."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     processes = Processes()
-    found = find_toolchain(toolchain, processes, FOLDER / f"{toolchain}.log")
-    return Builder(processes, found, target)
+    chosen = find_toolchain(toolchain, processes, FOLDER / f"{toolchain}.log")
+    return Builder(processes, chosen, target)
 
 
 def library(builder: Builder) -> Path:

@@ -147,8 +147,8 @@ def _description(documented: type) -> tuple[str, str]:
     """A class's summary, and its attributes with their meaning."""
     text = inspect.getdoc(documented) or ""
     summary, _, attributes = text.partition("\n\nAttributes:\n")
-    found = re.findall(r"^    (\w+): (.+(?:\n     +.+)*)", attributes, re.MULTILINE)
-    keys = [f"`{name}`: {' '.join(meaning.split()).rstrip('.')}" for name, meaning in found]
+    matches = re.findall(r"^    (\w+): (.+(?:\n     +.+)*)", attributes, re.MULTILINE)
+    keys = [f"`{name}`: {' '.join(meaning.split()).rstrip('.')}" for name, meaning in matches]
     return " ".join(summary.split()).rstrip("."), "; ".join(keys) or "none"
 
 
@@ -182,11 +182,11 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
 
 def blocks(document: Path) -> list[str]:
     """Names of the generated blocks of a document."""
-    return [found[2] for found in _BLOCK.finditer(document.read_text())]
+    return [listed[2] for listed in _BLOCK.finditer(document.read_text())]
 
 
 def generated(document: Path) -> str:
     """A document with all its blocks regenerated."""
     return _BLOCK.sub(
-        lambda found: f"{found[1]}{GENERATORS[found[2]]()}{found[4]}", document.read_text()
+        lambda actual: f"{actual[1]}{GENERATORS[actual[2]]()}{actual[4]}", document.read_text()
     )

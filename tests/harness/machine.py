@@ -186,9 +186,9 @@ class Machine:
         return log.read_text().splitlines() if log.exists() else []
 
     def link(self, name: str) -> None:
-        found = shutil.which(name)
-        assert found, f"these tests need {name}"
-        (self.bin / name).symlink_to(found)
+        program = shutil.which(name)
+        assert program, f"these tests need {name}"
+        (self.bin / name).symlink_to(program)
 
     def write(self, name: str, text: str) -> None:
         """Puts a program on PATH, replacing any existing one."""

@@ -189,11 +189,11 @@ def with_dead_channel(graph: Graph) -> Graph:
     return pruned(replace(graph, nodes=tuple(nodes)))
 
 
-def without_overlaps(found: Sequence[Chain]) -> list[Chain]:
+def without_overlaps(collected: Sequence[Chain]) -> list[Chain]:
     """The longest chains, the first if in doubt, of which none have a node in common."""
     taken: set[int] = set()
     kept = []
-    for chain in sorted(found, key=lambda each: -len(each.parts)):
+    for chain in sorted(collected, key=lambda each: -len(each.parts)):
         nodes = set(range(chain.start, chain.end))
         if taken.isdisjoint(nodes):
             taken |= nodes

@@ -161,10 +161,10 @@ def first_mistake(case: Case, example: Example, result: CaseResult) -> str | Non
         plan.outputs, outputs, example.reference.outputs, plan.exact_outputs, strict=True
     ):
         reference = port.to_physical(logical)
-        found = to_array(data, port.tensor)
-        wrong = np.argwhere(differences(found, reference, exact))
+        actual = to_array(data, port.tensor)
+        wrong = np.argwhere(differences(actual, reference, exact))
         if wrong.size:
-            return f"{port.name}: {_difference(found, reference, wrong)}"
+            return f"{port.name}: {_difference(actual, reference, wrong)}"
     return _stray_writes(case, np.frombuffer(arena, np.uint8))
 
 
@@ -228,9 +228,9 @@ def _is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f"
 
 
-def _difference(found: Array, reference: Array, wrong: Array) -> str:
+def _difference(actual: Array, reference: Array, wrong: Array) -> str:
     first = tuple(int(i) for i in wrong[0])
     return (
-        f"{len(wrong)} of {found.size} elements differ, the first at {first}: "
-        f"{found[first]!r} in place of {reference[first]!r}"
+        f"{len(wrong)} of {actual.size} elements differ, the first at {first}: "
+        f"{actual[first]!r} in place of {reference[first]!r}"
     )

@@ -46,8 +46,10 @@ class Loop:
 
 
 def loops() -> Iterator[Loop]:
-    for found in json.loads(DATA.read_text()):
-        yield Loop(found["function"], tuple(_decoded(found["instructions"])), found["llvm"])
+    for document in json.loads(DATA.read_text()):
+        yield Loop(
+            document["function"], tuple(_decoded(document["instructions"])), document["llvm"]
+        )
 
 
 def _decoded(lines: list[str]) -> Iterator[Instruction]:

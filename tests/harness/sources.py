@@ -35,12 +35,12 @@ class Import:
 
 def sources() -> dict[str, Path]:
     """Every module of the project except tests, by name."""
-    found = {"dodo": ROOT / "dodo.py"}
+    actual = {"dodo": ROOT / "dodo.py"}
     for package, base in PACKAGES.items():
         for path in sorted((base / package).rglob("*.py")):
             parts = path.relative_to(base).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+            actual[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return actual
 
 
 MODULES = sources()
@@ -95,17 +95,17 @@ def circles(imports: Collection[Import]) -> list[frozenset[str]]:
     for each in imports:
         if each.imported in MODULES and each.imported != each.importer:
             edges[each.importer].add(each.imported)
-    found = []
+    collected = []
     while (circle := _some_circle(edges)) is not None:
         group = frozenset(
             name
             for name in edges
             if circle in _reach(edges, name) and name in _reach(edges, circle)
         )
-        found.append(group)
+        collected.append(group)
         for name in group:
             edges[name] -= group
-    return found
+    return collected
 
 
 def _some_circle(edges: Mapping[str, set[str]]) -> str | None:
@@ -120,11 +120,11 @@ def _some_circle(edges: Mapping[str, set[str]]) -> str | None:
 
 def _reach(edges: Mapping[str, set[str]], start: str) -> set[str]:
     """Modules reachable from one through at least one import."""
-    found: set[str] = set()
+    collected: set[str] = set()
     ahead = [*edges[start]]
     while ahead:
         name = ahead.pop()
-        if name not in found:
-            found.add(name)
+        if name not in collected:
+            collected.add(name)
             ahead += edges[name]
-    return found
+    return collected

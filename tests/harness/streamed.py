@@ -24,18 +24,18 @@ def streamed(example: Example, isa: Isa, upward: bool = False) -> tuple[Plan, li
     Args:
         upward: let all groups begin with the last rows that can.
     """
-    found: list[Stream] = []
+    collected: list[Stream] = []
     with pytest.MonkeyPatch.context() as patch:
         make = planner._stream_step
 
         def watched(node, start, resolver):  # type: ignore[no-untyped-def]
-            found.append(start.stream)
+            collected.append(start.stream)
             return make(node, start, resolver)
 
         patch.setattr(planner, "_stream_step", watched)
         if upward:
             patch.setattr(choice, "directed", lambda ways: tuple(way[-1] for way in ways))
-        return make_plan(example.graph, isa, PlanOptions(surcharge=float("inf"))), found
+        return make_plan(example.graph, isa, PlanOptions(surcharge=float("inf"))), collected
 
 
 def fed(

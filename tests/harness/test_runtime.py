@@ -123,10 +123,10 @@ def test_checks_are_checksums_after_their_step(machine: Machine) -> None:
     source, result = plan.inputs[0].tensor, plan.outputs[0].tensor
     spans = [Span(plan.places[tensor], 100) for tensor in (source, result)]
     case = Case(plan, (data.tobytes(),), (), tuple((0, span) for span in spans))
-    (found,) = machine.execute([case])
+    (actual,) = machine.execute([case])
     (negated,) = NEGATE.reference(data)
-    assert found.checksums == (zlib.crc32(data.tobytes()), zlib.crc32(negated.tobytes()))
-    assert found.outputs == ()
+    assert actual.checksums == (zlib.crc32(data.tobytes()), zlib.crc32(negated.tobytes()))
+    assert actual.outputs == ()
 
 
 def test_an_unknown_kernel_is_named_before_any_case_runs(machine: Machine) -> None:

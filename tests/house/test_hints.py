@@ -51,10 +51,10 @@ HINTS = sorted(set(hints()))
 
 def commands(text: str) -> Iterator[list[str]]:
     """Command lines of cmbuild: in backticks, or the whole hint."""
-    found = re.findall(r"`(cmbuild [^`]+)`", text)
+    matches = re.findall(r"`(cmbuild [^`]+)`", text)
     if text.startswith("cmbuild ") and not text.startswith(_SENTENCES):
-        found.append(re.split(r"[;,(]| to | with ", text)[0])
-    for line in found:
+        matches.append(re.split(r"[;,(]| to | with ", text)[0])
+    for line in matches:
         yield shlex.split(line)[1:]
 
 

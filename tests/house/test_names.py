@@ -26,12 +26,12 @@ TWO_THINGS: set[str] = set()
 
 def classes() -> dict[str, list[str]]:
     """Modules that define a public class of a name at their top level."""
-    found: dict[str, list[str]] = defaultdict(list)
+    collected: dict[str, list[str]] = defaultdict(list)
     for name, path in MODULES.items():
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found[node.name].append(name)
-    return found
+                collected[node.name].append(name)
+    return collected
 
 
 def test_a_class_name_means_one_thing():

@@ -208,8 +208,8 @@ def test_softmax_of_long_rows_has_no_floor(runtime: Runtime, length: int) -> Non
 def test_softmax_is_over_the_logical_dimension(runtime: Runtime, dim: int) -> None:
     x, scale = int8_array((2, 5, 3, 7), 3), 0.05
     example = softmax(In(x, CHANNELS_LAST), dim, scale)
-    (found,) = example.reference.outputs
+    (actual,) = example.reference.outputs
     exact = probabilities(x, dim, scale)
-    assert np.abs(found - exact).max() < 0.51
+    assert np.abs(actual - exact).max() < 0.51
     assert np.abs(probabilities(x, 1 if dim != 1 else 3, scale) - exact).max() > 10
     runtime.check(example)

@@ -94,18 +94,18 @@ def test_the_longest_message(program: Path) -> None:
 @settings(max_examples=100)
 @given(noise=NOISE, message=MESSAGES)
 def test_both_find_the_same_in_noise(program: Path, noise: bytes, message: bytes) -> None:
-    found = list(Decoder().feed(noise + encode(message)))
-    assert decoded(program, noise + encode(message)) == found
-    assert found[-1] == message, "noise costs no more than itself"
+    messages = list(Decoder().feed(noise + encode(message)))
+    assert decoded(program, noise + encode(message)) == messages
+    assert messages[-1] == message, "noise costs no more than itself"
 
 
 @given(noise=NOISE, cuts=st.lists(st.integers(0, 3000), max_size=5))
 def test_pieces_make_no_difference(noise: bytes, cuts: list[int]) -> None:
-    decoder, found = Decoder(), []
+    decoder, messages = Decoder(), []
     places = [0, *sorted(min(cut, len(noise)) for cut in cuts), len(noise)]
     for start, end in pairwise(places):
-        found += decoder.feed(noise[start:end])
-    assert found == list(Decoder().feed(noise))
+        messages += decoder.feed(noise[start:end])
+    assert messages == list(Decoder().feed(noise))
 
 
 @given(MESSAGES, st.integers(0), st.integers(0, 7))

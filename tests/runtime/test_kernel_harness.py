@@ -23,16 +23,16 @@ PLACES = [("corstone300", "mve"), ("corstone300", "scalar"), ("native", "scalar"
 
 @pytest.fixture(scope="module", params=PLACES, ids="-".join)
 def place(request, bench, tmp_path_factory):
-    found = bench(*request.param)
+    machine = bench(*request.param)
     folder = tmp_path_factory.mktemp("kernel_harness")
-    return found, found.builder.kernel_harness(found.board, found.library, folder)
+    return machine, machine.builder.kernel_harness(machine.board, machine.library, folder)
 
 
 def run(place, folder: Path, batch: bytes) -> bytes:
-    found, image = place
+    actual, image = place
     (folder / "batch").write_bytes(batch)
-    processes = found.builder.processes
-    found.launcher.run(processes, image, folder, timeout=60, log=folder / "log")
+    processes = actual.builder.processes
+    actual.launcher.run(processes, image, folder, timeout=60, log=folder / "log")
     return (folder / "results").read_bytes()
 
 
@@ -73,11 +73,11 @@ def test_what_is_no_batch_is_refused(place, tmp_path):
 
 def test_a_kernel_that_leaves_its_arena_is_a_sanitizers_report(bench, tmp_path):
     """Conformance on this computer checks what kernels touch, not only what they compute."""
-    found = bench("native", "scalar")
-    image = found.builder.kernel_harness(found.board, found.library, tmp_path / "image")
+    machine = bench("native", "scalar")
+    image = machine.builder.kernel_harness(machine.board, machine.library, tmp_path / "image")
     example = single(Unary("neg"), np.ones(64, np.float32))
     plan = make_plan(example.keeping_inputs.graph, Isa.SCALAR)
-    place = found, image
+    place = machine, image
     run(place, tmp_path, pack_cases([Case.of(plan, example.inputs)]))
     cut = replace(plan, arena_bytes=plan.arena_bytes - SLACK - 16)
     with pytest.raises(Fault, match=r"AddressSanitizer: use-after-poison .*unary\.c"):

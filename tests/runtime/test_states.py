@@ -34,5 +34,5 @@ def test_each_run_begins_with_what_the_one_before_has_left(machine: Machine) -> 
         for number, outputs in enumerate(right):
             case, result = next(results)
             for port, data, wanted in zip(case.plan.outputs, result.outputs, outputs, strict=True):
-                found = port.to_logical(to_array(data, port.tensor))
-                np.testing.assert_array_equal(found, wanted, f"{name}, sample {number}")
+                actual = port.to_logical(to_array(data, port.tensor))
+                np.testing.assert_array_equal(actual, wanted, f"{name}, sample {number}")

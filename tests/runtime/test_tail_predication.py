@@ -29,15 +29,15 @@ def width(mnemonic: str) -> int:
 
 def too_wide(lines: list[Line]) -> list[str]:
     """Instructions in such loops whose elements are wider than what the loop counts."""
-    found, counted = [], 0
+    collected, counted = [], 0
     for line in lines:
         if started := _STARTS.fullmatch(line.mnemonic):
             counted = int(started[1])
         elif line.mnemonic == "letp":
             counted = 0
         elif counted and width(line.mnemonic) > counted:
-            found.append(f"{line.mnemonic} {line.operands}")
-    return found
+            collected.append(f"{line.mnemonic} {line.operands}")
+    return collected
 
 
 @pytest.mark.parametrize(

@@ -126,14 +126,14 @@ def test_the_wheel_installs_the_command_as_a_script(wheel: Path):
 
 
 def test_light_is_light(light: Installation):
-    found = {
+    actual = {
         path: path.stat().st_size
         for path in site_packages(light).rglob("*")
         if path.is_file()
         and not path.relative_to(site_packages(light)).parts[0].startswith(NOT_OURS)
     }
-    assert any(path.name == "board.toml" for path in found)
-    assert sum(found.values()) <= LIGHT_BYTES
+    assert any(path.name == "board.toml" for path in actual)
+    assert sum(actual.values()) <= LIGHT_BYTES
 
 
 def test_light_takes_a_program_to_a_board(light: Installation):

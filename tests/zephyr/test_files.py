@@ -119,13 +119,13 @@ def test_the_samples_are_those_we_know() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_is_described(name: str) -> None:
-    found = sample(name)
-    for identifier, test in found.tests.items():
+    description = sample(name)
+    for identifier, test in description.tests.items():
         assert re.fullmatch(rf"sample\.cmbuild\.{name}(\.\w+)*", identifier)
         assert set(test.platform_allow) <= BOARDS.keys()
-        assert set(found.common.integration_platforms) <= set(test.platform_allow)
-    assert found.common.harness_config is not None
-    for regex in found.common.harness_config.regex:
+        assert set(description.common.integration_platforms) <= set(test.platform_allow)
+    assert description.common.harness_config is not None
+    for regex in description.common.harness_config.regex:
         re.compile(regex)
 
 

@@ -73,14 +73,14 @@ def test_options_combine(tmp_path: Path) -> None:
             for switches in product([False, True], repeat=len(names)):
                 asked = dict(zip(names, switches, strict=True))
                 assign(config, **asked)
-                found = {name: value(config, name) == "y" for name in names}
-                assert found["CMBUILD_MAIN"] == asked["CMBUILD_MAIN"] or asked["CMBUILD_RUNNER"]
-                assert found["CMBUILD_SHELL"] == (asked["CMBUILD_SHELL"] and asked["SHELL"])
+                listed = {name: value(config, name) == "y" for name in names}
+                assert listed["CMBUILD_MAIN"] == asked["CMBUILD_MAIN"] or asked["CMBUILD_RUNNER"]
+                assert listed["CMBUILD_SHELL"] == (asked["CMBUILD_SHELL"] and asked["SHELL"])
                 timing = asked["CMBUILD_TIMING"] and asked["ARCH_HAS_TIMING_FUNCTIONS"]
-                assert found["CMBUILD_TIMING"] == timing
+                assert listed["CMBUILD_TIMING"] == timing
                 assert not timing or value(config, "TIMING_FUNCTIONS") == "y"
-                assert not found["CMBUILD_ARENA_CHOSEN"] or chosen
-                assert not found["CMBUILD_WEIGHTS_CHOSEN"] or chosen
+                assert not listed["CMBUILD_ARENA_CHOSEN"] or chosen
+                assert not listed["CMBUILD_WEIGHTS_CHOSEN"] or chosen
                 one = value(config, "CMBUILD_ARENA_SRAM"), value(config, "CMBUILD_ARENA_CHOSEN")
                 assert sorted(one) == ["n", "y"]
 
@@ -113,8 +113,8 @@ EXPECTED = {
 @pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.file_stem)
 @pytest.mark.parametrize("sample", ["hello", "mv2", "digits"])
 def test_samples_are_configured_without_warnings(sample: str, board: Board, tmp_path: Path) -> None:
-    found = Application(SAMPLES / sample, board).configuration(tmp_path)
-    assert found.warnings == []
-    assert found["CMBUILD_ISA"] == EXPECTED[board.name]
-    assert found["CMBUILD_MAIN"] == "y"
-    assert found["CMBUILD_TIMING"] == found["ARCH_HAS_TIMING_FUNCTIONS"]
+    actual = Application(SAMPLES / sample, board).configuration(tmp_path)
+    assert actual.warnings == []
+    assert actual["CMBUILD_ISA"] == EXPECTED[board.name]
+    assert actual["CMBUILD_MAIN"] == "y"
+    assert actual["CMBUILD_TIMING"] == actual["ARCH_HAS_TIMING_FUNCTIONS"]

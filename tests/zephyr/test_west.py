@@ -168,10 +168,10 @@ def test_cmbuild_may_be_a_project_of_the_workspace(west: Commands, server: Path)
         assert done.returncode == status, done.stderr
         assert "mv2" in done.stdout or "unknown board 'x'" in done.stderr
     log = west.folder / "log"
-    found = open_workspace(manifest.parent, find_west(), Processes(), log)
-    assert found.has_cmbuild
-    assert found.zephyr_base == manifest.parent / "zephyr"
-    assert found.definitions(["x", "y"]) == ["-DCMBUILD_COMMAND=x;y"]
+    actual = open_workspace(manifest.parent, find_west(), Processes(), log)
+    assert actual.has_cmbuild
+    assert actual.zephyr_base == manifest.parent / "zephyr"
+    assert actual.definitions(["x", "y"]) == ["-DCMBUILD_COMMAND=x;y"]
 
 
 def test_a_simulator_that_is_not_there_is_named(west: Commands, workspace: Path) -> None:

@@ -57,16 +57,16 @@ def test_accuracy_over_a_data_set(tmp_path: Path, capfd: pytest.CaptureFixture[s
     inputs = random.uniform(-2, 3, (12, 1, 3, 6, 5)).astype(np.float32)
     np.savez(tmp_path / "data.npz", input_0=inputs, labels=random.integers(0, 3, 12))
     network, outcomes = PROGRAMS / "network.pte", list[StepOutcome]()
-    found = cmbuild.evaluate(
+    actual = cmbuild.evaluate(
         network, "native", data="data.npz", samples=10, chunk=5, progress=outcomes.append
     )
-    assert [form.form for form in found.forms] == ["reference", "device"]
-    assert (found.samples, found.board) == (10, "native")
+    assert [form.form for form in actual.forms] == ["reference", "device"]
+    assert (actual.samples, actual.board) == (10, "native")
     assert outcomes[-1].step.kind == "evaluate"
     resumed = cmbuild.evaluate(
         network, "native", data="data.npz", samples=10, chunk=5, resume=True, until="49%"
     )
-    assert resumed.samples < found.samples
+    assert resumed.samples < actual.samples
     assert capfd.readouterr() == ("", "")
 
 
@@ -119,11 +119,11 @@ def test_failures_are_raised(program: Path) -> None:
 
 def test_a_sweep_yields_results_and_failures(program: Path) -> None:
     broken = PROGRAMS / "dynamic_shape.pte"
-    found = cmbuild.sweep([broken, program], ["native", "corstone300:scalar"], samples=2)
-    first = next(found)
+    actual = cmbuild.sweep([broken, program], ["native", "corstone300:scalar"], samples=2)
+    first = next(actual)
     assert (first.result, first.exit_code) == (None, 1)
     assert "dynamic shapes" in str(first.error) and "dynamic shapes" in str(first.failure)
-    rest = list(found)
+    rest = list(actual)
     assert [(each.board, each.error is None) for each in rest] == [
         ("corstone300:scalar", False),
         ("native", True),
@@ -139,8 +139,8 @@ def test_a_sweep_yields_results_and_failures(program: Path) -> None:
 
 
 def test_fits_without_building(program: Path) -> None:
-    (found,) = cmbuild.fit(program, "corstone300")
-    assert found.fits and found.need is not None and found.need.arena > 0
+    (fitting,) = cmbuild.fit(program, "corstone300")
+    assert fitting.fits and fitting.need is not None and fitting.need.arena > 0
     assert len(cmbuild.fit([program, PROGRAMS / "network.pte"], ["microbit", "rp2350"])) == 4
     with pytest.raises(cmbuild.CmbuildError, match="unknown board"):
         cmbuild.fit(program, "nothing")
@@ -148,9 +148,9 @@ def test_fits_without_building(program: Path) -> None:
 
 def test_calls_share_the_workers_of_a_pool(program: Path) -> None:
     with cmbuild.pool(1) as pool:
-        found = cmbuild.fit(program, ["microbit", "rp2350"], workers=pool)
+        fitting = cmbuild.fit(program, ["microbit", "rp2350"], workers=pool)
         (ran,) = cmbuild.sweep(program, "native", workers=pool)
-    assert list(found) == list(cmbuild.fit(program, ["microbit", "rp2350"]))
+    assert list(fitting) == list(cmbuild.fit(program, ["microbit", "rp2350"]))
     assert ran.result is not None and ran.result.verification.verified
     with pytest.raises(cmbuild.CmbuildError, match="workers have ended"):
         cmbuild.fit(program, "microbit", workers=pool)

@@ -36,7 +36,7 @@ def strings(node: ast.AST) -> Iterator[str]:
 def test_no_module_names_a_board() -> None:
     texts = {path: list(strings(ast.parse(path.read_text()))) for path in PYTHON}
     assert not {
-        path: found for path in PYTHON if (found := list(filter(NAMED.search, texts[path])))
+        path: actual for path in PYTHON if (actual := list(filter(NAMED.search, texts[path])))
     }
 
 

@@ -25,8 +25,8 @@ def test_project_and_path(tmp_path):
     mine = make_board(tmp_path / "project" / "boards" / "mine")
     ours = make_board(tmp_path / "ours" / "ours")
     environ = {"CMBUILD_BOARD_PATH": f"{tmp_path / 'ours'}:"}
-    found = board_folders(tmp_path / "project", environ)
-    assert (found["mine"], found["ours"]) == (mine, ours)
+    folders = board_folders(tmp_path / "project", environ)
+    assert (folders["mine"], folders["ours"]) == (mine, ours)
 
 
 def test_the_project_wins(tmp_path):

@@ -176,15 +176,15 @@ def test_float_is_never_silent(cmbuild: Commands) -> None:
     (cmbuild.folder / "net.py").write_text(RESTS)
     words = ("net.py", "--board", "microbit")
     run = cmbuild("run", *words, "--json", "--max-float", "90%")
-    found = run.document["float"]
-    assert found["estimated"] is False
-    assert 0.2 < found["share"] < 1
-    (call,) = (each for each in found["operators"] if each["name"] == "fmod")
+    document = run.document["float"]
+    assert document["estimated"] is False
+    assert 0.2 < document["share"] < 1
+    (call,) = (each for each in document["operators"] if each["name"] == "fmod")
     assert call["file"] == str(cmbuild.folder / "net.py")
     assert call["line"] == 12
     assert call["reason"]
     assert call["hint"]
-    share = f"{found['share']:.0%}".replace("%", " %")
+    share = f"{document['share']:.0%}".replace("%", " %")
     over = cmbuild("run", *words, "--max-float", "0%")
     assert over.exit_code == 1
     assert f"in float: {share} of instructions; the core has no FPU" in over.stdout

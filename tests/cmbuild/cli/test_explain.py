@@ -12,12 +12,12 @@ RUN = (NETWORK, "--board", "mps2-an505")
 
 def test_the_most_expensive_op_is_explained(cmbuild: Commands) -> None:
     run = cmbuild("run", *RUN, "--json").document
-    found = cmbuild("explain", *RUN, "--json", "--blocks", "999").document
+    document = cmbuild("explain", *RUN, "--json", "--blocks", "999").document
     costs = [op["cycles"] for op in run["cycles"]["per_op"]]
-    assert found["op"] == 1 + costs.index(max(costs))
-    assert (found["cycles"], found["ops"]) == (max(costs), len(costs))
-    assert found["layer"] == run["layers"][found["op"] - 1]
-    blocks = found["blocks"]
+    assert document["op"] == 1 + costs.index(max(costs))
+    assert (document["cycles"], document["ops"]) == (max(costs), len(costs))
+    assert document["layer"] == run["layers"][document["op"] - 1]
+    blocks = document["blocks"]
     shares = [each["share"] for each in blocks]
     assert shares == sorted(shares, reverse=True) and sum(shares) == pytest.approx(1, abs=0.02)
     assert all(each["place"] for each in blocks)

@@ -80,11 +80,11 @@ def test_each_point_of_a_curve_can_be_built(cmbuild: Commands) -> None:
 
 
 def test_what_wide_weights_cost_and_buy(cmbuild: Commands) -> None:
-    found = fits(cmbuild, IMAGE, "--weights-as", "int16")
-    places = {board for _, board in found}
+    fitting = fits(cmbuild, IMAGE, "--weights-as", "int16")
+    places = {board for _, board in fitting}
     assert {"mps2-an386", "rp2350"} <= places
     assert not places & {"microbit", "corstone300"}
-    cell = found[str(IMAGE), "mps2-an386"]
+    cell = fitting[str(IMAGE), "mps2-an386"]
     wide = cell["wide"]
     assert 0 < wide["cycles"] < cell["cycles"]["total"]
     shown = cmbuild("fit", IMAGE, "--board", "mps2-an386", "--weights-as", "int16").stdout
@@ -235,9 +235,9 @@ def test_a_model_without_a_program_says_how_to_get_it(cmbuild: Commands, tmp_pat
 
 
 def test_all_boards_but_this_computer_by_default(cmbuild: Commands) -> None:
-    found = fits(cmbuild, NETWORK)
-    assert {board for _, board in found} >= {"corstone300", "corstone320", "rp2350", "microbit"}
-    assert "native" not in {board for _, board in found}
+    fitting = fits(cmbuild, NETWORK)
+    assert {board for _, board in fitting} >= {"corstone300", "corstone320", "rp2350", "microbit"}
+    assert "native" not in {board for _, board in fitting}
 
 
 def test_what_makes_no_sense(cmbuild: Commands) -> None:

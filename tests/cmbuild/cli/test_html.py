@@ -21,9 +21,9 @@ RUN = ("run", NETWORK, "--board", "mps2-an505")
 def test_a_run_writes_it(cmbuild: Commands) -> None:
     result = cmbuild(*RUN, "--html", "out/page.html", "--json")
     assert result.exit_code == 0, result.stderr
-    found = Page((cmbuild.folder / "out" / "page.html").read_text())
-    assert_same_numbers(found.numbers, result.document)
-    assert "memory.regions.0.size" in found.numbers
+    parsed = Page((cmbuild.folder / "out" / "page.html").read_text())
+    assert_same_numbers(parsed.numbers, result.document)
+    assert "memory.regions.0.size" in parsed.numbers
 
 
 def test_layers_have_weights_and_costs(cmbuild: Commands) -> None:
@@ -61,10 +61,10 @@ def test_benchmarks_and_comparisons_write_one(cmbuild: Commands, verb: str) -> N
     }[verb]
     result = cmbuild(verb, *words, "--html", "page.html", "--json")
     assert result.exit_code == 0, result.stderr
-    found = Page((cmbuild.folder / "page.html").read_text())
-    assert found.open == []
-    assert_same_numbers(found.numbers, result.document)
-    assert found.numbers
+    parsed = Page((cmbuild.folder / "page.html").read_text())
+    assert parsed.open == []
+    assert_same_numbers(parsed.numbers, result.document)
+    assert parsed.numbers
     again = cmbuild(verb, *words, "--html", cmbuild.folder)
     assert again.exit_code == 2 and "is a folder" in again.stderr
 
@@ -137,9 +137,9 @@ def test_a_console_error_is_seen() -> None:
 def browse(page: Path, *options: str) -> str:
     """Opens a page in Chromium, which must have nothing to say; returns standard output."""
     names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    assert found is not None, "Chromium not found: sudo apt-get install chromium"
-    words = [found, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+    program = next(filter(None, map(shutil.which, names)), None)
+    assert program is not None, "Chromium not found: sudo apt-get install chromium"
+    words = [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
     command = [*words, *options, page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert console(done.stderr) == []

@@ -72,13 +72,13 @@ def test_checksums_are_of_all_files(cmbuild: Commands) -> None:
     assert cmbuild("package", NETWORK, "--as", "source", "-o", "made").exit_code == 0
     folder = cmbuild.folder / "made"
     manifest = json.loads((folder / "package.json").read_text())
-    found = {
+    actual = {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
         if path.is_file() and path.name != "package.json"
     }
-    assert manifest["files"] == found
-    assert {"LICENSE", "network_weights.bin", "runtime/network_cm_conv2d.c"} <= found.keys()
+    assert manifest["files"] == actual
+    assert {"LICENSE", "network_weights.bin", "runtime/network_cm_conv2d.c"} <= actual.keys()
     assert (manifest["target"], manifest["isa"]) == ("cortex-m55", "mve")
 
 
@@ -133,8 +133,8 @@ def test_a_package_takes_the_place_of_an_earlier_one(cmbuild: Commands) -> None:
     folder = cmbuild.folder / "made"
     manifest = json.loads((folder / "package.json").read_text())
     files = (path for path in folder.rglob("*") if path.is_file())
-    found = {path.relative_to(folder).as_posix() for path in files}
-    assert found == manifest["files"].keys() | {"package.json"}
+    listed = {path.relative_to(folder).as_posix() for path in files}
+    assert listed == manifest["files"].keys() | {"package.json"}
 
     (folder / "second.c").write_text("changed")
     again = cmbuild("package", NETWORK, *first)

@@ -48,18 +48,18 @@ def run_states(cmbuild: Commands, name: str, board: str, *options: str) -> list[
 def test_samples_are_runs_one_after_the_other(cmbuild: Commands, board: str) -> None:
     for name in ("initialised_buffer", "cache_in_place", "states"):
         right = expected(name, samples(name))
-        for found, wanted in zip(
+        for actual, wanted in zip(
             run_states(cmbuild, name, board), zip(*right, strict=True), strict=True
         ):
-            np.testing.assert_array_equal(found, np.stack(wanted))
+            np.testing.assert_array_equal(actual, np.stack(wanted))
 
 
 @pytest.mark.parametrize("board", ["native", "corstone300"])
 def test_each_sample_may_begin_anew(cmbuild: Commands, board: str) -> None:
     name = "initialised_buffer"
     right = [expected(name, [sample])[0] for sample in samples(name)]
-    found = run_states(cmbuild, name, board, "--reset")
-    for ours, wanted in zip(found, zip(*right, strict=True), strict=True):
+    actual = run_states(cmbuild, name, board, "--reset")
+    for ours, wanted in zip(actual, zip(*right, strict=True), strict=True):
         np.testing.assert_array_equal(ours, np.stack(wanted))
 
 

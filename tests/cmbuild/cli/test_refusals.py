@@ -77,8 +77,8 @@ WRONG = (
 
 
 def line(comment: str) -> int:
-    (found,) = (n for n, text in enumerate(MODEL.splitlines(), 1) if text.endswith(comment))
-    return found
+    (actual,) = (n for n, text in enumerate(MODEL.splitlines(), 1) if text.endswith(comment))
+    return actual
 
 
 def refused(cmbuild: Commands, name: str, *options: str) -> Result:

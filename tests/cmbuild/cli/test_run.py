@@ -118,9 +118,9 @@ def test_given_inputs_give_the_outputs_of_the_reference(cmbuild: Commands) -> No
             *("--output-dir", f"out {name}", "--json"),
         )
         assert result.document["samples"] == count
-        found = np.load(cmbuild.folder / f"out {name}" / "output_0.npy")
-        assert found.dtype == outputs.dtype
-        np.testing.assert_array_equal(found, outputs)
+        actual = np.load(cmbuild.folder / f"out {name}" / "output_0.npy")
+        assert actual.dtype == outputs.dtype
+        np.testing.assert_array_equal(actual, outputs)
         assert np.array_equal(np.load(result.document["outputs"][0]["file"]), outputs)
 
 
@@ -193,8 +193,8 @@ def test_verbose_shows_commands_that_a_shell_takes(cmbuild: Commands) -> None:
 def test_zig_needs_no_compiler_of_the_system(cmbuild: Commands, tmp_path: Path) -> None:
     """Only the simulator is on PATH, and what may come from PyPI as well."""
     for name in ("qemu-system-arm", "cmake", "ninja"):
-        if found := shutil.which(name):
-            (tmp_path / name).symlink_to(found)
+        if program := shutil.which(name):
+            (tmp_path / name).symlink_to(program)
     assert (tmp_path / "qemu-system-arm").exists()
     alone = replace(cmbuild, environment={"PATH": str(tmp_path)})
     words = ("run", NETWORK, "--board", "microbit", "--json")

@@ -41,13 +41,13 @@ CALLS: dict[str, list[tuple[str | Path, ...]]] = {
 def verbs_with_json() -> set[str]:
     context = cli.make_context("cmbuild", ["models"])
     verbs = Verbs()
-    found = set()
+    collected = set()
     for name in verbs.list_commands(context):
         command = verbs.get_command(context, name)
         commands = command.commands.values() if isinstance(command, click.Group) else [command]
         if any("--json" in option.opts for each in commands if each for option in each.params):
-            found.add(name)
-    return found
+            collected.add(name)
+    return collected
 
 
 def test_every_verb_takes_json_and_has_a_schema() -> None:

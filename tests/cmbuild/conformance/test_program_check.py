@@ -71,10 +71,10 @@ def sample() -> list[Array]:
 
 @pytest.mark.parametrize("board", ["native", "corstone300", "small"])
 def test_outputs_are_the_references_and_leave_no_files(bench: Bench, board: str) -> None:
-    found = bench(board).run(NETWORK, sample())
+    actual = bench(board).run(NETWORK, sample())
     expected = evaluate(program_graph("network"), sample()).outputs
-    assert [array.tobytes() for array in found] == [array.tobytes() for array in expected]
-    assert [array.shape for array in found] == [array.shape for array in expected]
+    assert [array.tobytes() for array in actual] == [array.tobytes() for array in expected]
+    assert [array.shape for array in actual] == [array.shape for array in expected]
     assert list(bench(board).folder.iterdir()) == []
 
 
@@ -83,10 +83,10 @@ def test_several_outputs_in_logical_shapes(bench: Bench) -> None:
         np.arange(np.prod(port.shape), dtype=port.tensor.dtype).reshape(port.shape)
         for port in program_graph("two_inputs").inputs
     ]
-    found = bench("native").run(program_bytes("two_inputs"), inputs)
+    actual = bench("native").run(program_bytes("two_inputs"), inputs)
     expected = evaluate(program_graph("two_inputs"), inputs).outputs
-    assert len(found) == 2
-    for array, right in zip(found, expected, strict=True):
+    assert len(actual) == 2
+    for array, right in zip(actual, expected, strict=True):
         np.testing.assert_array_equal(array, right)
 
 

@@ -51,9 +51,9 @@ from cmcompiler.isa import Isa
 def test_operands_have_their_roles(text: str, kind: Kind, roles: tuple[str, ...]) -> None:
     """Registers that are read, that form an address, that are added to, and that are written."""
     mnemonic, _, operands = text.partition(" ")
-    found = decode(0, 4, mnemonic, operands)
-    assert found.kind is kind
-    seen = (found.reads, found.address_registers, found.addends, found.writes)
+    actual = decode(0, 4, mnemonic, operands)
+    assert actual.kind is kind
+    seen = (actual.reads, actual.address_registers, actual.addends, actual.writes)
     assert seen == tuple(tuple(role.split()) for role in roles)
 
 

@@ -38,19 +38,19 @@ def test_a_loop_costs_its_iterations_and_its_branches() -> None:
 
 
 def test_the_last_branch_is_not_taken() -> None:
-    found = estimator()
+    estimate = estimator()
     taken, left = {(2, 2): 1}, {(2, 3): 1}
     # The block is one `bx`, whose own cycles belong to what it leads to.
-    assert found.cycles(left) == 1
-    assert found.cycles(taken) == 6
+    assert estimate.cycles(left) == 1
+    assert estimate.cycles(taken) == 6
 
 
 def test_steps_are_less_what_reading_the_clock_takes() -> None:
     reading = {(3, 1): 1}
     pairs = [{(0, 1): 1}, reading] * 8
     work = {(3, 1): 1, (1, 2): 1, (2, 2): 4}
-    found = estimator(*pairs, {(1, 2): 1}, work, {(1, 2): 1}, reading)
-    first, between, second = found.intervals()
+    estimate = estimator(*pairs, {(1, 2): 1}, work, {(1, 2): 1}, reading)
+    first, between, second = estimate.intervals()
     assert first == pytest.approx(5 * 6)
     assert (between, second) == (0, 0)
 
@@ -65,6 +65,6 @@ def test_mispredicted_branches_count_on_a_core_that_predicts() -> None:
 
 def test_instructions_that_no_table_knows_are_named() -> None:
     blocks = {1: TranslationBlock(0x1000040A, 2)}
-    found = Estimator(CortexM0Plus, parse(LISTING), Profile(blocks, []))
-    found.cycles({(1, 1): 1})
-    assert len(found.unknown) == 1
+    estimate = Estimator(CortexM0Plus, parse(LISTING), Profile(blocks, []))
+    estimate.cycles({(1, 1): 1})
+    assert len(estimate.unknown) == 1

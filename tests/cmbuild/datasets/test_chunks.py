@@ -22,10 +22,10 @@ def test_each_sample_is_there_once(limit: int | None, counts: list[int], tmp_pat
     assert write_chunks(rows(10), tmp_path / "data", 4, limit) == sum(counts)
     chunks = read_chunks(tmp_path / "data", 4)
     assert chunks is not None and [chunk.count for chunk in chunks] == counts
-    found = [Samples.load(chunk.file) for chunk in chunks]
-    values = np.concatenate([samples.inputs[0][:, 0, 0] for samples in found])
+    listed = [Samples.load(chunk.file) for chunk in chunks]
+    values = np.concatenate([samples.inputs[0][:, 0, 0] for samples in listed])
     assert values.tolist() == list(range(sum(counts)))
-    labels = np.concatenate([samples.labels for samples in found if samples.labels is not None])
+    labels = np.concatenate([samples.labels for samples in listed if samples.labels is not None])
     assert labels.tolist() == [number % 4 for number in range(sum(counts))]
 
 

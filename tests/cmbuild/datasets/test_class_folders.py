@@ -36,18 +36,18 @@ def folders(root: Path, *names: str, files: int = 3) -> Path:
 def test_labels(
     names: tuple[str, ...], classes: tuple[str, ...], labels: dict[str, int], tmp_path: Path
 ) -> None:
-    found = ClassFolders.find(folders(tmp_path / "data", *names), classes)
-    assert {folder.name: label for folder, label in found.labels.items()} == labels
+    class_folders = ClassFolders.find(folders(tmp_path / "data", *names), classes)
+    assert {folder.name: label for folder, label in class_folders.labels.items()} == labels
 
 
 def test_the_first_files_are_a_fair_sample(tmp_path: Path) -> None:
     root = folders(tmp_path / "data", "a", "b", files=50)
     (root / ".cache").mkdir()
     (root / "a" / ".DS_Store").touch()
-    found = ClassFolders.find(root, ())
-    assert len(set(found.files)) == len(found.files) == 100
-    assert 5 < sum(file.parent.name == "a" for file in found.files[:20]) < 15
-    assert ClassFolders.find(root, ()).files == found.files
+    classes = ClassFolders.find(root, ())
+    assert len(set(classes.files)) == len(classes.files) == 100
+    assert 5 < sum(file.parent.name == "a" for file in classes.files[:20]) < 15
+    assert ClassFolders.find(root, ()).files == classes.files
 
 
 def test_what_is_not_a_data_set(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_files_are_samples(tmp_path: Path) -> None:
         name="input_0", dtype="float32", shape=(1, 1, 8, 8), quantization=None
     )
     image = ImageInput(height=8, width=8, mean=(0.0,), std=(1.0,))
-    found = list(ClassFolders.find(tmp_path, ()).samples(port, image))
-    assert sorted(label for _, label in found) == [0, 0, 0, 1, 1, 1]
-    assert all(np.all(inputs[0] == label) for inputs, label in found)
+    classes = list(ClassFolders.find(tmp_path, ()).samples(port, image))
+    assert sorted(label for _, label in classes) == [0, 0, 0, 1, 1, 1]
+    assert all(np.all(inputs[0] == label) for inputs, label in classes)
     with pytest.raises(UsageError, match=r"one\.png is not a .npy or .pt file"):
         list(ClassFolders.find(tmp_path, ()).samples(port, None))

@@ -190,10 +190,10 @@ def test_without_torch_the_disk_must_hold_it(bare: Path, monkeypatch: pytest.Mon
 
 
 def test_versions_name_what_is_there():
-    found = versions.all_versions()
-    assert found["cmbuild"].startswith(metadata.version("cmbuild"))
-    assert found["torch"] == metadata.version("torch")
-    assert {"python", "executorch", "arm-none-eabi-gcc", "qemu-system-arm"} <= found.keys()
+    actual = versions.all_versions()
+    assert actual["cmbuild"].startswith(metadata.version("cmbuild"))
+    assert actual["torch"] == metadata.version("torch")
+    assert {"python", "executorch", "arm-none-eabi-gcc", "qemu-system-arm"} <= actual.keys()
 
 
 def test_versions_leave_out_what_is_not(bare: Path):

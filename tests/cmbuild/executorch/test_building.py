@@ -133,8 +133,8 @@ def test_sources_are_chosen_by_the_functions_they_mention(
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     sources = sorted(tmp_path.iterdir())
-    found = {file.name for file in needed_sources(sources, KNOWN, names)}
-    assert found == {*needed, "unary_ufunc.cpp"}
+    listed = {file.name for file in needed_sources(sources, KNOWN, names)}
+    assert listed == {*needed, "unary_ufunc.cpp"}
     assert needed_sources(sources, KNOWN, [*names, "aten::lost.out"]) == []
 
 

@@ -35,9 +35,9 @@ def test_just_the_operators_of_a_program_are_registered(checkout: Checkout, tmp_
     families = assign(checkout.root, OPERATORS)
     assert {family.name for family in families} == {"cortex_m", "portable", "quantized"}
     generate(checkout, families, Processes(), tmp_path)
-    found = []
+    collected = []
     for source in generated(families, tmp_path):
-        found += re.findall(r'^\s*"(\w+::[\w.]+)",', source.read_text(), re.MULTILINE)
+        collected += re.findall(r'^\s*"(\w+::[\w.]+)",', source.read_text(), re.MULTILINE)
         folders = [part for folder in (INCLUDE, C10) for part in ("-isystem", folder)]
         subprocess.run(
             [
@@ -47,7 +47,9 @@ def test_just_the_operators_of_a_program_are_registered(checkout: Checkout, tmp_
             ],
             check=True,
         )
-    assert sorted(found) == [name for name in OPERATORS if not name.startswith("executorch_prim")]
+    assert sorted(collected) == [
+        name for name in OPERATORS if not name.startswith("executorch_prim")
+    ]
 
 
 def test_operators_that_are_declared_nowhere_are_all_named(checkout: Checkout) -> None:

@@ -16,14 +16,14 @@ def over(choice: Choice) -> int:
 
 
 def test_each_is_tried_and_then_all_that_help():
-    found = attempts(NOW, ISAS, 100, over)
-    assert found == [
+    tried = attempts(NOW, ISAS, 100, over)
+    assert tried == [
         Attempt("--io int8", 40),
         Attempt("--feed rows", 70),
         Attempt("--isa scalar", 100),
         Attempt("--io int8 --feed rows", 10),
     ]
-    assert advice(found, 100) == (
+    assert advice(tried, 100) == (
         "a smaller model or input, or a larger board (tried without success: "
         "--io int8: still 40 bytes over in all; --feed rows: still 70 bytes over in all; "
         "--isa scalar: no change; --io int8 --feed rows: still 10 bytes over in all)"
@@ -32,25 +32,25 @@ def test_each_is_tried_and_then_all_that_help():
 
 def test_wide_weights_are_not_for_scalar_kernels():
     wide = Choice("int8", "rows", True, Isa.DSP, wide=True)
-    found = attempts(wide, ISAS, 10, lambda choice: 10 * choice.wide)
-    assert found == [Attempt("without --weights-as int16", 0)]
+    tried = attempts(wide, ISAS, 10, lambda choice: 10 * choice.wide)
+    assert tried == [Attempt("without --weights-as int16", 0)]
 
 
 def test_only_what_fits_is_offered():
-    found = attempts(NOW, ISAS, 50, lambda choice: over(choice) - 50)
-    assert Attempt("--io int8", 0) in found and len(found) == 3
-    assert advice(found, 50) == "--io int8, with which it fits"
+    tried = attempts(NOW, ISAS, 50, lambda choice: over(choice) - 50)
+    assert Attempt("--io int8", 0) in tried and len(tried) == 3
+    assert advice(tried, 50) == "--io int8, with which it fits"
 
 
 def test_what_is_chosen_already_is_not_tried():
     rows = Choice("int8", "rows", True, Isa.SCALAR)
     assert attempts(rows, ISAS, 5, over) == []
     assert advice([], 5).endswith("(no option makes it smaller)")
-    found = attempts(Choice("int8", None, False, Isa.SCALAR), ISAS, 5, over)
-    assert [each.options for each in found] == ["without --no-streams"]
+    tried = attempts(Choice("int8", None, False, Isa.SCALAR), ISAS, 5, over)
+    assert [each.options for each in tried] == ["without --no-streams"]
 
 
 def test_a_plan_that_there_is_not():
-    found = attempts(Choice("int8", "rows", True, Isa.DSP), ISAS, 10, over)
-    assert found == [Attempt("--isa scalar", None)]
-    assert "--isa scalar: impossible" in advice(found, 10)
+    tried = attempts(Choice("int8", "rows", True, Isa.DSP), ISAS, 10, over)
+    assert tried == [Attempt("--isa scalar", None)]
+    assert "--isa scalar: impossible" in advice(tried, 10)

@@ -61,12 +61,12 @@ def test_no_volume(monkeypatch):
 
 
 def test_several_volumes(monkeypatch, tmp_path):
-    found = [make_volume(tmp_path / name) for name in ("RP2350", "RP23501")]
-    monkeypatch.setattr(bootloader, "volumes", lambda label: found)
+    listed = [make_volume(tmp_path / name) for name in ("RP2350", "RP23501")]
+    monkeypatch.setattr(bootloader, "volumes", lambda label: listed)
     with pytest.raises(SeveralVolumes, match=r"RP2350, .*RP23501") as error:
         METHOD.find(Selection())
     assert error.value.exit_code is ExitCode.USAGE
-    assert METHOD.find(Selection(volume=found[1])) == found[1]
+    assert METHOD.find(Selection(volume=listed[1])) == listed[1]
 
 
 @pytest.mark.parametrize(

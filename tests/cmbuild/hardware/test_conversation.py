@@ -222,7 +222,7 @@ class Found:
 
 
 @pytest.mark.parametrize(
-    ("ports", "found"),
+    ("ports", "expected"),
     [
         ([], NoPort),
         ([Found("/dev/ttyS0")], NoPort),
@@ -232,12 +232,12 @@ class Found:
         ([Found("a", 1, 1), Found("b", 1, 1)], SeveralPorts),
     ],
 )
-def test_which_port(monkeypatch, ports, found):
+def test_which_port(monkeypatch, ports, expected):
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: ports)
-    if isinstance(found, str):
-        assert port.find_port(["2e8a:000c"]) == found
+    if isinstance(expected, str):
+        assert port.find_port(["2e8a:000c"]) == expected
     else:
-        with pytest.raises(found):
+        with pytest.raises(expected):
             port.find_port(["2e8a:000c"])
 
 

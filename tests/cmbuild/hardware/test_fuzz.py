@@ -95,5 +95,5 @@ def test_text_and_messages_are_told_apart() -> None:
     )
     data += frames.encode(Message(MessageKind.PRINT, 1, b"cmrt end 0\n").pack()) + b"plain\n"
     transcript = Transcript()
-    found = [line for byte in data for line in transcript.feed(bytes([byte]))]
-    assert found == ["boot", "-- greeting: cmrt runner", "cmrt end 0", "plain"]
+    listed = [line for byte in data for line in transcript.feed(bytes([byte]))]
+    assert listed == ["boot", "-- greeting: cmrt runner", "cmrt end 0", "plain"]

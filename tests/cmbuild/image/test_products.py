@@ -78,19 +78,19 @@ def test_uf2_by_another_reader(tmp_path: Path) -> None:
     placed = [(FLASH, bytes(range(256)) * 3), (FLASH + 0x1234, b"weights")]
     file = tmp_path / "image.uf2"
     file.write_bytes(uf2.encode(placed, FAMILY))
-    found = UF2File(str(file))
-    assert {block.header.board_family for block in found} == {FAMILY}
-    assert {b.header.address: bytes(b.payload) for b in found} == uf2.pages(placed)
+    parsed = UF2File(str(file))
+    assert {block.header.board_family for block in parsed} == {FAMILY}
+    assert {b.header.address: bytes(b.payload) for b in parsed} == uf2.pages(placed)
 
 
 @given(PIECES.filter(bool), st.integers(0, 0xFFFF0000))
 def test_hex_by_another_reader(pieces: list[tuple[int, bytes]], start: int) -> None:
     placed = segments(pieces, start)
-    found = IntelHex()
+    parsed = IntelHex()
     for line in intel_hex.encode(placed, 0x10000155).splitlines():
-        found._decode_record(line) if not line.startswith(":00000001") else None
-    assert {address: found[address] for address in found.addresses()} == bytes_of(placed)
-    assert found.start_addr == {"EIP": 0x10000155}
+        parsed._decode_record(line) if not line.startswith(":00000001") else None
+    assert {address: parsed[address] for address in parsed.addresses()} == bytes_of(placed)
+    assert parsed.start_addr == {"EIP": 0x10000155}
 
 
 @pytest.fixture

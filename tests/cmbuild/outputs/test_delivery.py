@@ -40,9 +40,9 @@ def test_a_file_of_others_stays_and_all_are_named(tmp_path: Path, before: bytes 
             check() if check else place.put(dict.fromkeys(names, b"new"))
         assert caught.value.message == f"would overwrite b.npy, c.npy ({reason})"
         assert caught.value.exit_code == 2
-    found = {path.name: path.read_bytes() for path in tmp_path.glob("*.npy")}
+    files = {path.name: path.read_bytes() for path in tmp_path.glob("*.npy")}
     mine = {"b.npy": b"mine", "c.npy": b"mine"}
-    assert found == mine | ({} if before is None else {"a.npy": before})  # all or none
+    assert files == mine | ({} if before is None else {"a.npy": before})  # all or none
     Destination(tmp_path, force=True).put(dict.fromkeys(names, b"new"))
     assert {path.read_bytes() for path in tmp_path.glob("*.npy")} == {b"new"}
     place.put(dict.fromkeys(names, b"newer"))

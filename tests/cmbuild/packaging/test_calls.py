@@ -48,8 +48,8 @@ def test_every_sequence_of_calls_is_right(both: Packages) -> None:
 
 def test_every_mistake_has_its_status(both: Packages) -> None:
     """Those of docs/packages.md."""
-    found = [line.split("\t") for line in run(both.program("mistakes.c")).splitlines()]
-    results = {(state, int(call)): result for state, call, result in found}
+    listed = [line.split("\t") for line in run(both.program("mistakes.c")).splitlines()]
+    results = {(state, int(call)): result for state, call, result in listed}
     table = {
         call: tuple(results[state, number] for state in STATES) for number, call in enumerate(CALLS)
     }

@@ -119,7 +119,7 @@ def test_what_is_accepted_compiles_beside_the_c_library(compiler: str, tmp_path:
     wanted = [name for name in HEADERS.split(" ") if not (is_cpp and name in ONLY_C)]
     includes = "".join(f"#include <{name}.h>\n" for name in wanted)
     texts = [_preprocessed(includes, *command, *flags) for flags in ((), ("-dM",))]
-    found = set(re.findall(r"(?<!\w)[A-Za-z]\w*", "".join(texts)))
+    matches = set(re.findall(r"(?<!\w)[A-Za-z]\w*", "".join(texts)))
     plan = make_plan(two_inputs_with_state(), Isa.SCALAR, PlanOptions(feed="rows"))
 
     def header(name: str) -> str:
@@ -127,9 +127,11 @@ def test_what_is_accepted_compiles_beside_the_c_library(compiler: str, tmp_path:
 
     # Also the names whose own macros and statuses would be the library's.
     ends = "|".join(set(re.findall(r"\bKWS(_\w+)", header("kws"))))
-    begun = re.findall(rf"(?<!\w)([A-Za-z]\w*)(?:{ends})(?!\w)", " ".join(found))
-    names = sorted(name for name in found | {x.lower() for x in begun} if problem_of(name) is None)
-    assert len(found) > 1000 and len(names) > 50 and {"f", "r", "w", "x"} <= set(names)
+    begun = re.findall(rf"(?<!\w)([A-Za-z]\w*)(?:{ends})(?!\w)", " ".join(matches))
+    names = sorted(
+        name for name in matches | {x.lower() for x in begun} if problem_of(name) is None
+    )
+    assert len(matches) > 1000 and len(names) > 50 and {"f", "r", "w", "x"} <= set(names)
     parts, macros = [includes], set()
     for name in names:
         if name.upper() not in macros:

@@ -31,8 +31,8 @@ def shipped() -> list[Path]:
 
 def test_references_are_recognised() -> None:
     text = "/* See compiler/cmcompiler/ops/add.py, docs/exactness.md and `./cmbuildw test`: a.c */"
-    found = {"compiler/cmcompiler/ops/add.py", "docs/exactness.md", "./cmbuildw", "a.c"}
-    assert named(text) == found
+    actual = {"compiler/cmcompiler/ops/add.py", "docs/exactness.md", "./cmbuildw", "a.c"}
+    assert named(text) == actual
 
 
 @pytest.mark.parametrize("has_all", [True, False])

@@ -13,9 +13,9 @@ ROOT = paths.runtime()
 
 
 def names(kernels: set[str], isa: Isa) -> set[str]:
-    found = needed_sources(kernels, isa)
-    assert list(found) == sorted(found)
-    return {file.relative_to(ROOT).as_posix() for file in found if file.suffix == ".c"}
+    actual = needed_sources(kernels, isa)
+    assert list(actual) == sorted(actual)
+    return {file.relative_to(ROOT).as_posix() for file in actual if file.suffix == ".c"}
 
 
 def test_no_kernels_need_the_executor_alone() -> None:
@@ -36,7 +36,7 @@ def test_a_function_in_another_kernels_file_is_found() -> None:
 def test_every_kernel_has_its_files() -> None:
     everything = set(read_kernels())
     for isa in Isa:
-        found = names(everything, isa)
-        assert {file for file in found if file.startswith("kernels/")} == {
+        actual = names(everything, isa)
+        assert {file for file in actual if file.startswith("kernels/")} == {
             f"kernels/{path.name}" for path in (ROOT / "kernels").glob("*.c")
         }

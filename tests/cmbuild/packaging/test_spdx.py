@@ -19,14 +19,14 @@ def test_the_bill_of_materials_covers_the_package(cmbuild: Commands) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", document["creationInfo"]["created"])
     assert all(re.match("Tool: .+", creator) for creator in document["creationInfo"]["creators"])
 
-    found = {
+    actual = {
         f"./{path.relative_to(folder).as_posix()}": path.read_bytes()
         for path in folder.rglob("*")
         if path.is_file() and path.name not in ("package.json", "kws.spdx.json")
     }
     listed = {entry["fileName"]: entry for entry in document["files"]}
-    assert listed.keys() == found.keys()
-    for name, content in found.items():
+    assert listed.keys() == actual.keys()
+    for name, content in actual.items():
         sums = {each["algorithm"]: each["checksumValue"] for each in listed[name]["checksums"]}
         assert sums["SHA1"] == hashlib.sha1(content).hexdigest()
         assert sums["SHA256"] == hashlib.sha256(content).hexdigest()
@@ -36,7 +36,7 @@ def test_the_bill_of_materials_covers_the_package(cmbuild: Commands) -> None:
     identifiers += [entry["SPDXID"] for entry in document["files"]]
     assert len(set(identifiers)) == len(identifiers)
     assert all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", each) for each in identifiers)
-    sha1s = sorted(hashlib.sha1(content).hexdigest() for content in found.values())
+    sha1s = sorted(hashlib.sha1(content).hexdigest() for content in actual.values())
     code = package["packageVerificationCode"]["packageVerificationCodeValue"]
     assert code == hashlib.sha1("".join(sha1s).encode()).hexdigest()
     assert document["relationships"][0]["relatedSpdxElement"] == package["SPDXID"]

@@ -28,21 +28,21 @@ def built(here: Path, model: str, place: str, when: int) -> None:
 
 
 def test_names_are_taken_as_they_are(here: Path) -> None:
-    found = find_subject("mlp", "rp2350", here / "build")
-    assert (found.model, found.board, found.remarks) == ("mlp", "rp2350", ())
+    subject = find_subject("mlp", "rp2350", here / "build")
+    assert (subject.model, subject.board, subject.remarks) == ("mlp", "rp2350", ())
 
 
 def test_without_any_hint_it_is_the_zoos(here: Path) -> None:
-    found = find_subject(None, "rp2350", here / "build")
-    assert (found.model, found.remarks) == ("digits", ("model     digits (the default)",))
+    subject = find_subject(None, "rp2350", here / "build")
+    assert (subject.model, subject.remarks) == ("digits", ("model     digits (the default)",))
 
 
 def test_the_last_built_for_the_board(here: Path) -> None:
     built(here, "old", "rp2350", 1)
     built(here, "new", "rp2350.scalar", 2)
     built(here, "other", "microbit", 3)
-    found = find_subject(None, "rp2350", here / "build")
-    assert (found.model, found.remarks) == (
+    subject = find_subject(None, "rp2350", here / "build")
+    assert (subject.model, subject.remarks) == (
         "new.py",
         ("model     new.py (last built for rp2350)",),
     )
@@ -51,9 +51,9 @@ def test_the_last_built_for_the_board(here: Path) -> None:
 def test_the_project_comes_first(here: Path) -> None:
     built(here, "new", "rp2350", 2)
     (here / "cmbuild.toml").write_text("[project]\nmodel = 'net.py'\nboard = 'rp2350'\n")
-    found = find_subject(None, None, here / "build")
-    assert (found.model, found.board) == ("net.py", "rp2350")
-    assert found.remarks == (
+    subject = find_subject(None, None, here / "build")
+    assert (subject.model, subject.board) == ("net.py", "rp2350")
+    assert subject.remarks == (
         "board     rp2350 (of cmbuild.toml)",
         "model     net.py (of cmbuild.toml)",
     )

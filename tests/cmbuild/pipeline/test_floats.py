@@ -50,9 +50,9 @@ def use(counts: list[int] | None, record: Any = RECORD, fpu: bool = True) -> Flo
 
 
 def test_share_is_of_instructions_without_the_boundary_and_worst_comes_first() -> None:
-    found = use([1000, 50, 10, 20, 5, 15, 1000])
-    assert (found.share, found.estimated) == (0.5, False)
-    atan2, conv = found.operators
+    floats = use([1000, 50, 10, 20, 5, 15, 1000])
+    assert (floats.share, floats.estimated) == (0.5, False)
+    atan2, conv = floats.operators
     assert (atan2.name, atan2.file, atan2.line) == ("atan2", "/home/me/net.py", 7)
     assert atan2.reason == "no rule"
     assert (conv.name, conv.file, conv.line) == ("conv1d (head.0)", None, None)
@@ -61,10 +61,10 @@ def test_share_is_of_instructions_without_the_boundary_and_worst_comes_first() -
 
 
 def test_without_counts_the_plan_is_an_estimate() -> None:
-    found = use(None)
-    assert found.estimated
-    assert [call.name for call in found.operators] == ["conv1d (head.0)", "atan2"]
-    assert 0.8 < found.share < found.share + 0.01 < use(None, fpu=False).share < 1
+    floats = use(None)
+    assert floats.estimated
+    assert [call.name for call in floats.operators] == ["conv1d (head.0)", "atan2"]
+    assert 0.8 < floats.share < floats.share + 0.01 < use(None, fpu=False).share < 1
     assert use([0] * len(KINDS)).estimated
 
 
@@ -75,10 +75,10 @@ def test_a_program_whose_source_is_unknown_names_its_operators() -> None:
 
 def test_conversions_alone_are_named_as_nothing_else_would_say_where_floats_are() -> None:
     source: Any = SimpleNamespace(record=RECORD)
-    found = float_use(source, plan(KINDS[:3] + KINDS[6:]), [9, 50, 50, 9], True)
-    assert found.share == 0.5
-    assert [call.name for call in found.operators] == ["cortex_m::dequantize_per_tensor.out"]
-    assert excess(found, "10%") is not None
+    floats = float_use(source, plan(KINDS[:3] + KINDS[6:]), [9, 50, 50, 9], True)
+    assert floats.share == 0.5
+    assert [call.name for call in floats.operators] == ["cortex_m::dequantize_per_tensor.out"]
+    assert excess(floats, "10%") is not None
 
 
 def test_a_program_in_integers_has_none() -> None:
@@ -90,15 +90,15 @@ def test_a_program_in_integers_has_none() -> None:
 
 
 def test_more_than_the_limit_is_a_failure_with_the_worst() -> None:
-    found = use([1000, 50, 10, 20, 5, 15, 1000])
-    error = excess(found, "0%")
+    floats = use([1000, 50, 10, 20, 5, 15, 1000])
+    error = excess(floats, "0%")
     assert error is not None
     assert error.message == (
         "2 operators in float: 50 % of instructions, more than 0%; first atan2: no rule"
     )
     assert error.exit_code == 1
-    assert excess(found, "49.9%") is not None
-    assert [excess(found, limit) for limit in ("50%", "100 %", None)] == [None] * 3
+    assert excess(floats, "49.9%") is not None
+    assert [excess(floats, limit) for limit in ("50%", "100 %", None)] == [None] * 3
     none = FloatUse(share=0.0, estimated=False, operators=())
     assert excess(none, "0%") is None
 

@@ -53,7 +53,7 @@ PLAN = cast(PlanRecord, SimpleNamespace(steps=STEPS, timeline=()))
 
 
 def test_steps_get_the_names_of_their_modules():
-    found = layers(
+    listed = layers(
         PLAN,
         EXPORT,
         instructions=[1, 2, 3, 4, 5],
@@ -61,14 +61,14 @@ def test_steps_get_the_names_of_their_modules():
         sensitivity={"conv2d": 31.5},
         names={},
     )
-    assert [each.name for each in found] == [
+    assert [each.name for each in listed] == [
         *("quantize", "stream", "features.3.conv", "add", "linear")
     ]
-    assert [each.module for each in found] == [None, None, "features.3.conv", "", None]
-    assert (found[2].file, found[2].line, found[2].snr_db) == ("net.py", 12, 31.5)
-    assert [each.stream for each in found] == [None, None, 1, 1, None]
-    assert [each.instructions for each in found] == [1, 2, 3, 4, 5]
-    assert {each.cycles for each in found} == {None}
+    assert [each.module for each in listed] == [None, None, "features.3.conv", "", None]
+    assert (listed[2].file, listed[2].line, listed[2].snr_db) == ("net.py", 12, 31.5)
+    assert [each.stream for each in listed] == [None, None, 1, 1, None]
+    assert [each.instructions for each in listed] == [1, 2, 3, 4, 5]
+    assert {each.cycles for each in listed} == {None}
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_a_kernel_says_of_which_types_a_layer_is(kernel, precision):
 
 
 def test_a_program_of_unknown_origin_has_titles():
-    found = layers(PLAN, None, instructions=[], cycles=[], sensitivity={}, names={})
-    assert [each.name for each in found] == [each.title for each in STEPS]
-    assert {each.module for each in found} == {None}
+    listed = layers(PLAN, None, instructions=[], cycles=[], sensitivity={}, names={})
+    assert [each.name for each in listed] == [each.title for each in STEPS]
+    assert {each.module for each in listed} == {None}
 
 
 def test_a_program_has_the_names_in_its_file():
     known = {1: "model/conv/Relu", 3: "model/logits"}
-    found = layers(PLAN, None, instructions=[], cycles=[], sensitivity={}, names=known)
-    assert [each.name for each in found] == [
+    listed = layers(PLAN, None, instructions=[], cycles=[], sensitivity={}, names=known)
+    assert [each.name for each in listed] == [
         *("quantize", "stream", "model/conv/Relu", "add", "model/logits")
     ]

@@ -45,18 +45,18 @@ def names(tmp_path: Path, notes: list[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_name_stands_for_file_and_options(names: Names, tmp_path: Path):
     request = compose(RunRequest, model="kws", board="native", build_dir=tmp_path)
-    found = names.resolved_run(request).build
-    assert found.source.model == f"{tmp_path}/net.py:make"
-    assert found.source.calibration == tmp_path / "inputs.npy"
-    assert (found.source.seed, found.source.name, found.boundary.io) == (3, "kws", "int8")
-    assert build_folder(found) == build_folder(request.build) == tmp_path / "kws" / "native"
-    assert names.resolved(found) == found
+    build = names.resolved_run(request).build
+    assert build.source.model == f"{tmp_path}/net.py:make"
+    assert build.source.calibration == tmp_path / "inputs.npy"
+    assert (build.source.seed, build.source.name, build.boundary.io) == (3, "kws", "int8")
+    assert build_folder(build) == build_folder(request.build) == tmp_path / "kws" / "native"
+    assert names.resolved(build) == build
 
 
 def test_what_the_user_says_comes_first(names: Names):
     request = compose(RunRequest, model="kws", board="native", io="program", seed=5)
-    found = names.resolved_run(request).build
-    assert (found.source.seed, found.boundary.io) == (5, "program")
+    build = names.resolved_run(request).build
+    assert (build.source.seed, build.boundary.io) == (5, "program")
 
 
 def test_whoever_names_types_means_these(names: Names):

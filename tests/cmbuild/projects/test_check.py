@@ -71,8 +71,8 @@ def figures(**changes: object) -> RunFigures:
 
 def result(figures: RunFigures | None, failure: str | None = None, **limits: object) -> CheckedUnit:
     budget = BudgetFile.model_validate(limits)
-    found = () if figures is None else tuple(findings(budget, figures))
-    return CheckedUnit(Unit("kws", "rp2350", budget), figures, failure, found)
+    actual = () if figures is None else tuple(findings(budget, figures))
+    return CheckedUnit(Unit("kws", "rp2350", budget), figures, failure, actual)
 
 
 def project(folder: Path, text: str) -> Project:
@@ -85,16 +85,16 @@ KWS = "[models.kws]\nsource = 'digits'\n"
 
 def test_a_model_is_checked_where_it_has_a_budget_and_where_all_are(tmp_path: Path):
     text = f"[project]\nboards = ['native']\n{KWS}[models.kws.budget.rp2350]\nflash = 1\n"
-    found = project(tmp_path, f"{text}[models.mv]\nsource = 'mv2'\n")
+    checked = project(tmp_path, f"{text}[models.mv]\nsource = 'mv2'\n")
     titles = ["kws on rp2350", "kws on native", "mv on native"]
-    assert [unit.title for unit in units(found, (), ())] == titles
-    assert [unit.budget is None for unit in budgeted(found, (), ())] == [False, True, True]
-    assert [unit.title for unit in units(found, ("kws",), ("native",))] == ["kws on native"]
+    assert [unit.title for unit in units(checked, (), ())] == titles
+    assert [unit.budget is None for unit in budgeted(checked, (), ())] == [False, True, True]
+    assert [unit.title for unit in units(checked, ("kws",), ("native",))] == ["kws on native"]
 
 
 def test_without_a_budget_it_is_the_default_board(tmp_path: Path):
-    found = project(tmp_path, f"[project]\nboard = 'rp2350'\n{KWS}")
-    assert [unit.title for unit in units(found, (), ())] == ["kws on rp2350"]
+    checked = project(tmp_path, f"[project]\nboard = 'rp2350'\n{KWS}")
+    assert [unit.title for unit in units(checked, (), ())] == ["kws on rp2350"]
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,11 @@ def test_what_cannot_be_checked(tmp_path: Path, text: str, kind: type, problem: 
 
 
 def test_names_that_the_project_does_not_have(tmp_path: Path):
-    found = project(tmp_path, f"[project]\nboard = 'rp2350'\n{KWS}")
+    checked = project(tmp_path, f"[project]\nboard = 'rp2350'\n{KWS}")
     with pytest.raises(UnknownName, match="unknown model of the project 'kvs'"):
-        units(found, ("kvs",), ())
+        units(checked, ("kvs",), ())
     with pytest.raises(UnknownName, match="unknown board of the project 'native'"):
-        units(found, (), ("native",))
+        units(checked, (), ("native",))
 
 
 def test_one_percent_more_is_over_a_budget_that_says_so():
@@ -156,8 +156,8 @@ def test_one_percent_more_is_over_a_budget_that_says_so():
     ],
 )
 def test_each_metric_has_its_direction(limits: dict[str, object], problem: str | None):
-    (found,) = result(figures(), **limits).findings
-    assert found.problem == problem
+    (finding,) = result(figures(), **limits).findings
+    assert finding.problem == problem
 
 
 def test_a_layer_below_its_budget_is_named_with_what_would_mend_it() -> None:
@@ -206,8 +206,8 @@ def test_a_check_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int
     ],
 )
 def test_what_was_not_measured_fails(changes, limits, problem):
-    (found,) = result(figures(**changes), **limits).findings
-    assert found.problem == problem
+    (finding,) = result(figures(**changes), **limits).findings
+    assert finding.problem == problem
 
 
 def test_junit_has_a_case_for_each_limit():

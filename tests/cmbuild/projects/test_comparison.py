@@ -60,8 +60,8 @@ MORE = {
 
 
 def test_metrics_and_ops():
-    found = compare(side("old"), side("new", **MORE), ())
-    (run,) = found.runs
+    comparison = compare(side("old"), side("new", **MORE), ())
+    (run,) = comparison.runs
     values = {each.metric.name: (each.before, each.after) for each in run.changes}
     assert values["instructions"] == (1000, 1010)
     assert values["cycles"] == values["pte"] == (None, None)
@@ -70,7 +70,7 @@ def test_metrics_and_ops():
         ("linear", 900, 1010),
         ("add", 100, None),
     ]
-    verdict(found)
+    verdict(comparison)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_metrics_and_ops():
     ],
 )
 def test_thresholds(chosen: dict[str, str | None], changes: dict[str, object], problem: str | None):
-    found = compare(side("old"), side("new", **changes), thresholds(chosen))
-    problems = [each.problem for each in found.runs[0].changes if each.problem]
+    comparison = compare(side("old"), side("new", **changes), thresholds(chosen))
+    problems = [each.problem for each in comparison.runs[0].changes if each.problem]
     assert problems == ([problem] if problem else [])
     if problem:
         with pytest.raises(Exceeded, match="1 change beyond the threshold: "):
-            verdict(found)
+            verdict(comparison)
 
 
 @pytest.mark.parametrize("columns", [40, 50, 60, 80])

@@ -82,10 +82,15 @@ def here(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_models_have_names(project: Path):
-    found = find_project(project)
-    model = found.checked("kws")
+    subject = find_project(project)
+    model = subject.checked("kws")
     assert (model.source, model.data) == (f"{project}/nets/kws.py:make", project / "test.npz")
-    assert (model.io, model.feed, found.model, found.boards) == ("int8", None, "kws", ("rp2350",))
+    assert (model.io, model.feed, subject.model, subject.boards) == (
+        "int8",
+        None,
+        "kws",
+        ("rp2350",),
+    )
     budget = model.budgets["microbit"]
     assert (budget.flash, budget.instructions, budget.accuracy) == (65536, 3_900_000, 0.93)
     assert (budget.snr, budget.milliseconds, budget.ram) == (30.0, 50.0, None)
@@ -93,9 +98,9 @@ def test_models_have_names(project: Path):
 
 def test_it_is_found_from_below(project: Path, monkeypatch):
     monkeypatch.chdir(project / "nets")
-    found = find_project()
-    assert found.folder == Path("..")
-    assert found.models["kws"].source == f"{project}/nets/../nets/kws.py:make"
+    subject = find_project()
+    assert subject.folder == Path("..")
+    assert subject.models["kws"].source == f"{project}/nets/../nets/kws.py:make"
 
 
 def test_it_may_be_in_pyproject(project: Path):
@@ -153,9 +158,9 @@ def test_broken_models_are_one_line(project: Path, old: str, new: str, problem: 
 )
 def test_files_are_missed_when_they_are_needed(here, old, new, problem, hint):
     Path("cmbuild.toml").write_text(MODELS.replace(old, new))
-    found = find_project()
+    subject = find_project()
     with pytest.raises(BrokenFile) as error:
-        found.checked("kws")
+        subject.checked("kws")
     assert error.value.message == f"cmbuild.toml{problem}"
     assert error.value.hint == (f"did you mean {hint}?" if hint else None)
 

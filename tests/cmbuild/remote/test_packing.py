@@ -26,8 +26,8 @@ def folder_of(root: Path, name: str) -> Path:
 
 def test_files_survive(tmp_path: Path) -> None:
     unpack(pack(folder_of(tmp_path, "from"), without=["stamp"]), tmp_path / "to")
-    found = {path.name: path.read_bytes() for path in (tmp_path / "to").rglob("*.*")}
-    assert found == {"a.bin": bytes(range(256))}
+    listed = {path.name: path.read_bytes() for path in (tmp_path / "to").rglob("*.*")}
+    assert listed == {"a.bin": bytes(range(256))}
     assert (tmp_path / "to" / "empty").read_bytes() == b""
     assert not (tmp_path / "to" / "stamp").exists()
 

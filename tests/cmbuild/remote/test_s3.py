@@ -42,17 +42,17 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def environment(server: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    found = {
+    actual = {
         "AWS_ENDPOINT_URL": server,
         "AWS_ACCESS_KEY_ID": "any",
         "AWS_SECRET_ACCESS_KEY": "any",
         "AWS_DEFAULT_REGION": "us-east-1",
         "CMBUILD_REMOTE_CACHE": f"s3://{BUCKET}/cmbuild",
     }
-    for name, value in found.items():
+    for name, value in actual.items():
         monkeypatch.setenv(name, value)
     file_system().mkdir(BUCKET)
-    return found
+    return actual
 
 
 def cold_run(python: Path, folder: Path, environment: dict[str, str]) -> dict[str, Any]:
@@ -105,11 +105,11 @@ def test_a_cold_machine_without_torch(
         flipped = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
         bucket.pipe_file(key, flipped)
         kind = key.split("/")[2]
-        found = cold_run(python, tmp_path / f"flipped {index}", environment)
-        assert f"refused {kind}/" in found["stderr"]
-        assert kind not in fetched(found) if kind != "reference" else True
+        actual = cold_run(python, tmp_path / f"flipped {index}", environment)
+        assert f"refused {kind}/" in actual["stderr"]
+        assert kind not in fetched(actual) if kind != "reference" else True
         if kind == "export":
-            assert (found["status"], "torch" in found["error"]) == (3, True)
+            assert (actual["status"], "torch" in actual["error"]) == (3, True)
         else:
-            assert found["status"] == 0 and found["verified"], found["stderr"]
+            assert actual["status"] == 0 and actual["verified"], actual["stderr"]
         bucket.pipe_file(key, content)

@@ -70,9 +70,9 @@ def test_what_one_machine_made_another_uses(cmbuild: Commands, share: Path) -> N
 
 
 def test_libraries_too(cmbuild: Commands, share: Path) -> None:
-    for name, found in (("first", set()), ("second", {*SHARED, "libs"})):
+    for name, collected in (("first", set()), ("second", {*SHARED, "libs"})):
         bare = machine(replace(cmbuild, cache=share), share, name)
-        assert fetched(bare(*RUN)) == found
+        assert fetched(bare(*RUN)) == collected
 
 
 def test_results_of_before_are_shared_too(cmbuild: Commands, share: Path) -> None:
@@ -187,8 +187,8 @@ def test_a_sealed_entry_without_sense_is_refused_and_replaced(
         return {"plan": reference.plan, "reference": reference}
 
     def performed(name: str) -> list[str]:
-        found = stages(name)
-        return [k for k in found if perform(found[k], lambda: None, notes.append, remote)]
+        actual = stages(name)
+        return [k for k in actual if perform(actual[k], lambda: None, notes.append, remote)]
 
     assert performed("first") == []
     entries = {path.relative_to(share).parts[0]: path for path in share_files(share)}

@@ -31,10 +31,10 @@ def timed(names: str) -> list[TimedInstruction]:
     ],
 )
 def test_turns_are_counted(names: str, parts: list[tuple[str, int]]) -> None:
-    found = [
+    actual = [
         ("".join(each.text[0] for each in part.first), part.turns) for part in repeats(timed(names))
     ]
-    assert found == parts
+    assert actual == parts
 
 
 @given(st.text("abc", max_size=40))

@@ -80,8 +80,8 @@ def test_time_says_how_far_it_can_be_trusted() -> None:
     def line(**changes: object) -> str:
         cycles = replace(MV2.cycles, **changes) if changes else None
         shown = screen(replace(MV2, cycles=cycles, uncounted="no compiler")).plain
-        found = shown[shown.index("  time      ") + 12 : shown.index("\n  flash")]
-        return " ".join(found.split())
+        actual = shown[shown.index("  time      ") + 12 : shown.index("\n  flash")]
+        return " ".join(actual.split())
 
     assert line() == "not counted: no compiler"
     assert line(error_percent=3, milliseconds=0.5, total=16_000) == (

@@ -68,17 +68,17 @@ def size(library: Path, *roots: str) -> tuple[int, int]:
 def test_it_is_what_the_linker_takes(
     roots: tuple[str, ...], compiler: str, library: Path, tmp_path: Path
 ) -> None:
-    found = linked(library, (*roots, "nowhere"), tmp_path, compiler)
+    actual = linked(library, (*roots, "nowhere"), tmp_path, compiler)
     code, variables = size(library, *roots)
-    assert code <= found.code <= code + 16
-    assert variables <= found.variables <= variables + 16
-    assert found.hot == (code if roots == ("cm_isa_alone",) else 0)
+    assert code <= actual.code <= code + 16
+    assert variables <= actual.variables <= variables + 16
+    assert actual.hot == (code if roots == ("cm_isa_alone",) else 0)
 
 
 def test_what_no_library_has_counts_nothing(library: Path, tmp_path: Path) -> None:
     code, _ = size(library, "other")
-    found = linked(library, ("far", "nowhere"), tmp_path)
-    assert (0 < found.code <= code + 16, found.variables) == (True, 0)
+    actual = linked(library, ("far", "nowhere"), tmp_path)
+    assert (0 < actual.code <= code + 16, actual.variables) == (True, 0)
 
 
 def test_what_is_not_a_library(tmp_path: Path) -> None:

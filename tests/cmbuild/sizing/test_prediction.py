@@ -127,9 +127,9 @@ def test_half_of_the_outputs_after_a_relu_cost_less(cpu: str) -> None:
 
 def test_milliseconds_are_those_of_the_boards_clock() -> None:
     work = work_of(RUNS["cortex-m33"]["ds_cnn"])
-    found = predict(find_board("rp2350"), "dsp", work)
-    assert found is not None and found.milliseconds is not None
-    assert found.milliseconds == pytest.approx(found.total / 150e3, rel=1e-4)
+    prediction = predict(find_board("rp2350"), "dsp", work)
+    assert prediction is not None and prediction.milliseconds is not None
+    assert prediction.milliseconds == pytest.approx(prediction.total / 150e3, rel=1e-4)
 
 
 @pytest.mark.parametrize(

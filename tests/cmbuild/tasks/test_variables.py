@@ -57,8 +57,8 @@ def test_variables_are_the_options_of_run() -> None:
 
 
 def test_lists_are_every_model_on_every_board_once() -> None:
-    found = requests({"model": "a.pte,b.pte,a.pte", "board": "x,y"})
-    assert [(each.build.source.model, each.build.place.board) for each in found] == [
+    asked = requests({"model": "a.pte,b.pte,a.pte", "board": "x,y"})
+    assert [(each.build.source.model, each.build.place.board) for each in asked] == [
         ("a.pte", "x"),
         ("a.pte", "y"),
         ("b.pte", "x"),

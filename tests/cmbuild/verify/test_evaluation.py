@@ -50,19 +50,30 @@ def test_each_form_is_compared_with_float_and_with_the_labels() -> None:
         is_chosen=True,
         added=0,
     )
-    found = compared(stage, "microbit", [np.roll(real, 1, axis=2)])
-    assert [row.form for row in found.forms] == ["float", "fake-quantised", "reference", "device"]
-    assert [row.accuracy for row in found.forms] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3])
-    assert found.faithfulness is not None
-    assert found.faithfulness.faithful is False
-    assert found.faithfulness.faults[0].startswith("mul has 1 where the model has 2: 3 steps off")
-    assert found.warnings[-1].startswith("no layer loses as much alone")
-    assert (found.inputs, found.detail, found.sequence) == ("calibration", "held out", 9)
-    assert [row.agreement for row in found.forms] == [None, 1, 1, 0]
-    decibels = [row.snr_db for row in found.forms]
+    comparison = compared(stage, "microbit", [np.roll(real, 1, axis=2)])
+    assert [row.form for row in comparison.forms] == [
+        "float",
+        "fake-quantised",
+        "reference",
+        "device",
+    ]
+    assert [row.accuracy for row in comparison.forms] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3])
+    assert comparison.faithfulness is not None
+    assert comparison.faithfulness.faithful is False
+    assert comparison.faithfulness.faults[0].startswith(
+        "mul has 1 where the model has 2: 3 steps off"
+    )
+    assert comparison.warnings[-1].startswith("no layer loses as much alone")
+    assert (comparison.inputs, comparison.detail, comparison.sequence) == (
+        "calibration",
+        "held out",
+        9,
+    )
+    assert [row.agreement for row in comparison.forms] == [None, 1, 1, 0]
+    decibels = [row.snr_db for row in comparison.forms]
     assert decibels[0] is None
     assert decibels[1:] == pytest.approx([6.02, 20, -3.01], abs=0.01)
-    assert found.layers == (
+    assert comparison.layers == (
         LayerCost(name="mul", file=None, line=None, snr_db=9.0),
         LayerCost(name="conv2d (blocks.0)", file="net.py", line=3, snr_db=20.0),
     )

@@ -50,8 +50,8 @@ def accuracy(real: float | None, reference: float, samples: int) -> Accuracy:
 
 def test_noise_is_of_all_elements_of_all_outputs_and_samples() -> None:
     real = [np.full((4, 1, 2), 10.0, np.float32), np.zeros((4, 1, 3), np.float32)]
-    found = [real[0] + np.float32(1), real[1] - np.float32(1)]
-    figures = compare(real, found, REALS)
+    actual = [real[0] + np.float32(1), real[1] - np.float32(1)]
+    figures = compare(real, actual, REALS)
     assert figures is not None
     assert figures.snr_db == pytest.approx(10 * math.log10(8 * 100 / (8 + 12)))
     assert (figures.agreement, figures.samples) == (None, 4)
@@ -84,11 +84,11 @@ def test_outputs_that_are_zero_or_become_infinite_are_all_error() -> None:
 
 def test_the_largest_element_of_each_sample_agrees_or_not() -> None:
     real = [np.array([[[1.0, 2, 3]], [[3, 2, 1]], [[0, 9, 0]], [[5, 4, 4]]], np.float32)]
-    found = [np.array([[[1.0, 2, 3]], [[1, 2, 3]], [[0, 1, 0]], [[4, 5, 4]]], np.float32)]
-    figures = compare(real, found, CLASSES)
+    actual = [np.array([[[1.0, 2, 3]], [[1, 2, 3]], [[0, 1, 0]], [[4, 5, 4]]], np.float32)]
+    figures = compare(real, actual, CLASSES)
     assert figures is not None
     assert figures.agreement == 0.5
-    other = compare(real, found, replace(CLASSES, holds_classes=False))
+    other = compare(real, actual, replace(CLASSES, holds_classes=False))
     assert other is not None
     assert other.agreement is None
 

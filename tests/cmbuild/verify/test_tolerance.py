@@ -37,9 +37,9 @@ def test_zeros_of_other_sign_differ_to_the_bit_and_not_within_tolerance() -> Non
 
 def test_tolerance_is_relative_for_floats_and_a_step_for_integers() -> None:
     reference = float32(1, 1, 1e30, np.inf)
-    found = float32(1.000009, 1.00002, np.inf, np.inf)
-    assert differences(found, reference, exact=False).tolist() == [False, True, True, False]
-    assert differences(found, reference, exact=True).tolist() == [True, True, True, False]
+    actual = float32(1.000009, 1.00002, np.inf, np.inf)
+    assert differences(actual, reference, exact=False).tolist() == [False, True, True, False]
+    assert differences(actual, reference, exact=True).tolist() == [True, True, True, False]
     quantised = np.array([-128, 0, 127], np.int8)
     off = np.array([-127, 2, 127], np.int8)
     assert differences(off, quantised, exact=False).tolist() == [False, True, False]

@@ -34,9 +34,9 @@ def archive(path: Path, pickled: bytes, storage: bytes = b"") -> Path:
     ],
 )
 def test_files_of_torch(name: str, expected: np.ndarray) -> None:
-    found = read_tensor(DATA / f"{name}.pt")
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
+    actual = read_tensor(DATA / f"{name}.pt")
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(

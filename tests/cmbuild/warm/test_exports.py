@@ -55,10 +55,10 @@ def test_one_that_has_ended_is_started_again(exports: WarmExports) -> None:
 
 @pytest.mark.long
 def test_its_command_exports_jobs(tmp_path: Path) -> None:
-    found = WarmExports(tmp_path)
+    actual = WarmExports(tmp_path)
     job = tmp_path / "none.json"
     done = subprocess.run(
-        [*found.command(), "export", job], capture_output=True, text=True, check=False
+        [*actual.command(), "export", job], capture_output=True, text=True, check=False
     )
-    found.close()
+    actual.close()
     assert (done.returncode, "No such file" in done.stdout) == (2, True), done.stderr

@@ -62,10 +62,10 @@ def place(tmp_path: Path) -> Iterator[Path]:
 def child(folder: Path) -> int:
     """The number of the child that is at work, once it is."""
     deadline = time.monotonic() + 120
-    while not (found := list(folder.glob("*.child"))):
+    while not (files := list(folder.glob("*.child"))):
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    return int(found[0].stem)
+    return int(files[0].stem)
 
 
 def test_output_and_status_are_the_clients(place: Path, tmp_path: Path) -> None:
@@ -142,10 +142,10 @@ def test_variables_are_the_clients(place: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, str]]:
     """Servers that a client in this process starts, instead of starting them."""
-    found: list[tuple[Path, str]] = []
-    monkeypatch.setattr(client, "_start_server", lambda place, key: found.append((place, key)))
+    collected: list[tuple[Path, str]] = []
+    monkeypatch.setattr(client, "_start_server", lambda place, key: collected.append((place, key)))
     monkeypatch.setattr("cmcompiler.__main__.main", len)
-    return found
+    return collected
 
 
 def test_the_first_export_starts_a_server_for_others(
@@ -207,5 +207,5 @@ def test_programs_are_those_of_a_fresh_process(tmp_path: Path) -> None:
             subprocess.run(words, capture_output=True, check=True)
         server.kill()
     for name in ("model.pte", "samples.npz", "outputs.npz"):
-        found = {(tmp_path / job.stem / name).read_bytes() for job in jobs}
-        assert len(found) == 1, name
+        listed = {(tmp_path / job.stem / name).read_bytes() for job in jobs}
+        assert len(listed) == 1, name

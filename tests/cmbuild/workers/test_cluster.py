@@ -140,9 +140,9 @@ class Shell:
 
 @pytest.fixture
 def shell(cmbuild: Commands) -> Iterator[Shell]:
-    found = Shell(cmbuild)
-    yield found
-    found.end()
+    actual = Shell(cmbuild)
+    yield actual
+    actual.end()
 
 
 MANY = (*BENCH[:-1], "native,corstone300,corstone300:scalar,microbit", "--json")

@@ -11,9 +11,9 @@ HERE = {"executorch": "1.5.1", "numpy": "2.4.0"}
 
 def test_the_same_environment_passes() -> None:
     check("tcp://a:1", dict(HERE), HERE)
-    found = environment()
-    assert {"cmbuild", "python", "numpy", "cmbuild's files"} <= found.keys()
-    check("tcp://a:1", environment(), found)
+    actual = environment()
+    assert {"cmbuild", "python", "numpy", "cmbuild's files"} <= actual.keys()
+    check("tcp://a:1", environment(), actual)
 
 
 @pytest.mark.parametrize(

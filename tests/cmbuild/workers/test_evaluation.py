@@ -117,8 +117,8 @@ def test_folders_and_functions_give_the_same(cmbuild: Commands, data: Path) -> N
             break
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / f"{number}.npy", array)
-    found = cmbuild("eval", NETWORK, "--board", "native", "--json", "--data", "photos").document
-    assert found["samples"] == number
+    document = cmbuild("eval", NETWORK, "--board", "native", "--json", "--data", "photos").document
+    assert document["samples"] == number
 
 
 @pytest.mark.parametrize(

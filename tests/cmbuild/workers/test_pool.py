@@ -30,53 +30,53 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
 def answers(
     pool: Pool, units: Sequence[Unit], needs: Sequence[Sequence[Unit]] = ()
 ) -> dict[str, Answer[int]]:
-    found = {}
+    collected = {}
     for unit, outcome in pool.perform(units, needs or [()] * len(units)):
-        assert isinstance(outcome.result, Answer) and unit.key not in found
-        found[unit.key] = outcome.result
-    return found
+        assert isinstance(outcome.result, Answer) and unit.key not in collected
+        collected[unit.key] = outcome.result
+    return collected
 
 
 def test_what_units_need_is_done_once_and_before(pool: Pool, tmp_path: Path) -> None:
     units = [Unit(f"unit{number}", tmp_path) for number in range(6)]
     shared, failing = Unit("shared", tmp_path), FailingUnit("failing", tmp_path)
-    found = answers(pool, units, [[shared]] * 4 + [[shared, failing]] * 2)
+    received = answers(pool, units, [[shared]] * 4 + [[shared, failing]] * 2)
     assert [unit.performed for unit in (*units, shared, failing)] == [1, 1, 1, 1, 0, 0, 1, 1]
-    assert list(found).index("shared") < min(list(found).index(unit.key) for unit in units)
-    errors = {found[unit.key].error for unit in units[4:]}
-    assert errors == {found["failing"].error} == {"failing fails"}
-    processes = {found[unit.key].value for unit in units[:4]}
+    assert list(received).index("shared") < min(list(received).index(unit.key) for unit in units)
+    errors = {received[unit.key].error for unit in units[4:]}
+    assert errors == {received["failing"].error} == {"failing fails"}
+    processes = {received[unit.key].value for unit in units[:4]}
     assert os.getpid() not in processes and len(processes) <= 2
 
 
 def test_the_work_of_one_that_dies_is_done_again(pool: Pool, tmp_path: Path) -> None:
     units = [Unit("before", tmp_path), DeadlyOnceUnit("once", tmp_path), Unit("after", tmp_path)]
-    found = answers(pool, units)
-    assert all(answer.error is None for answer in found.values())
+    received = answers(pool, units)
+    assert all(answer.error is None for answer in received.values())
     assert [unit.performed for unit in units] == [1, 2, 1]
 
 
 def test_a_unit_that_kills_workers_fails_alone(pool: Pool, tmp_path: Path) -> None:
     deadly = DeadlyUnit("deadly", tmp_path)
-    found = answers(pool, [deadly, *(Unit(f"unit{number}", tmp_path) for number in range(8))])
-    assert found.pop("deadly").error == "deadly: 4 workers died at work on it"
+    received = answers(pool, [deadly, *(Unit(f"unit{number}", tmp_path) for number in range(8))])
+    assert received.pop("deadly").error == "deadly: 4 workers died at work on it"
     assert deadly.performed == 4
-    assert len(found) == 8 and all(answer.error is None for answer in found.values())
+    assert len(received) == 8 and all(answer.error is None for answer in received.values())
 
 
 def test_threads_share_it(pool: Pool, tmp_path: Path) -> None:
-    found: list[dict[str, Answer[int]]] = []
+    collected: list[dict[str, Answer[int]]] = []
 
     def work(name: str) -> None:
-        found.append(answers(pool, [Unit(f"{name}{number}", tmp_path) for number in range(4)]))
+        collected.append(answers(pool, [Unit(f"{name}{number}", tmp_path) for number in range(4)]))
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    processes = {answer.value for each in found for answer in each.values()}
-    assert [len(each) for each in found] == [4, 4, 4] and len(processes) <= 2
+    processes = {answer.value for each in collected for answer in each.values()}
+    assert [len(each) for each in collected] == [4, 4, 4] and len(processes) <= 2
 
 
 def test_it_ends_with_the_server(pool: Pool, tmp_path: Path) -> None:

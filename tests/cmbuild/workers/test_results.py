@@ -11,9 +11,9 @@ from cmbuild.workers.results import SweepResult
 @pytest.mark.parametrize("kind", [Failed, UsageError, Missing])
 def test_an_error_survives_the_way_as_text(kind: type[CmbuildError]) -> None:
     error = kind(message="it does not fit", hint="a larger board")
-    found = SweepResult.of("mv2", "microbit", None, error).failure
-    assert found is not None
-    assert (type(found), found.lines, found.exit_code) == (kind, error.lines, error.exit_code)
+    actual = SweepResult.of("mv2", "microbit", None, error).failure
+    assert actual is not None
+    assert (type(actual), actual.lines, actual.exit_code) == (kind, error.lines, error.exit_code)
 
 
 def test_no_error_is_none() -> None:

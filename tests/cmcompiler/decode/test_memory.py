@@ -35,8 +35,8 @@ def test_holds_what_was_written_last_and_whole(writes: list[tuple[int, int, int]
         for offset in range(SIZE):
             for size in range(1, 9):
                 span = [(buffer, byte) for byte in range(offset, offset + size)]
-                found = {cells.get(key) for key in span}
-                holder = found.pop() if len(found) == 1 else None
+                listed = {cells.get(key) for key in span}
+                holder = listed.pop() if len(listed) == 1 else None
                 exact = holder if holder is not None and holder.nbytes == size else None
                 held = memory.read(Allocation(buffer, offset), size)
                 assert (held and held.tensor) is exact

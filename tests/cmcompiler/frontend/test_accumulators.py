@@ -81,8 +81,8 @@ def test_every_layer_keeps_its_biases(activations: str) -> None:
     computed = zip(*api.reference(compiled, [(x.numpy(),) for (x,) in samples]), strict=True)
     with torch.no_grad():
         exact = zip(*(module(*sample) for sample in samples), strict=True)
-    found = {
+    actual = {
         name: snr(list(real), [torch.from_numpy(x.copy()) for x in made])
         for name, real, made in zip(LAYERS, exact, computed, strict=True)
     }
-    assert min(found.values()) >= 30, found
+    assert min(actual.values()) >= 30, actual

@@ -81,9 +81,11 @@ def program(module: nn.Module) -> Graph:
 
 def test_finds_buffers_that_forward_changes() -> None:
     module = streaming()
-    found = mutable_buffers(module, windows(1)[0])
-    assert sorted(found) == sorted(STATES)
-    assert all(found[name] is buffer for name, buffer in module.named_buffers() if name in found)
+    buffers = mutable_buffers(module, windows(1)[0])
+    assert sorted(buffers) == sorted(STATES)
+    assert all(
+        buffers[name] is buffer for name, buffer in module.named_buffers() if name in buffers
+    )
 
 
 def test_buffers_that_are_only_read_are_none() -> None:
@@ -105,8 +107,8 @@ def test_a_program_remembers_what_the_module_does(archived: bool) -> None:
         right = [module(*sample) for sample in inputs]
     ours = list(evaluate_all(graph, [[x.numpy() for x in sample] for sample in inputs]))
     exact = np.stack([y.numpy() for y, _ in right])
-    found = np.stack([evaluation.outputs[0] for evaluation in ours])
-    assert np.abs(found - exact).max() < 0.04 * np.ptp(exact)
+    actual = np.stack([evaluation.outputs[0] for evaluation in ours])
+    assert np.abs(actual - exact).max() < 0.04 * np.ptp(exact)
     assert [int(evaluation.outputs[1][0]) for evaluation in ours] == list(range(4, 12))
 
 

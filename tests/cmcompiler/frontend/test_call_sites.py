@@ -47,17 +47,17 @@ def test_instructions_remember_calls_and_calls_their_lines():
 
     lowered = lower_with_nodes(quantized, Target.parse("cortex-m55"))
     graph = build_graph(read_program(lowered.program))
-    found = {
+    actual = {
         int(node.source.rpartition("#")[2]): (node.source, arithmetic)
         for node, arithmetic in zip(graph.nodes, arithmetics(graph), strict=True)
     }
     assert operators(lowered.program)["aten::fmod"] == 1
     (index,) = (index for index, name in lowered.nodes.items() if name == left.node)
-    assert found[index] == (f"aten::fmod.Tensor_out #{index}", Arithmetic.FLOAT)
+    assert actual[index] == (f"aten::fmod.Tensor_out #{index}", Arithmetic.FLOAT)
     (index,) = (index for index, name in lowered.nodes.items() if name == "linear_2")
-    assert found[index] == (f"cortex_m::quantized_linear.out #{index}", Arithmetic.INTEGER)
+    assert actual[index] == (f"cortex_m::quantized_linear.out #{index}", Arithmetic.INTEGER)
     # Quantize and dequantize around the float operator come from no call.
-    unnamed = {found[index] for index in found.keys() - lowered.nodes.keys()}
+    unnamed = {actual[index] for index in actual.keys() - lowered.nodes.keys()}
     assert {arithmetic for _, arithmetic in unnamed} == {Arithmetic.FLOAT, Arithmetic.BOUNDARY}
     assert all("quantize_per_tensor" in source for source, _ in unnamed)
 

@@ -59,6 +59,6 @@ def test_a_mixed_gallery_has_nothing_in_float(name: str, runtime: Runtime) -> No
 @pytest.mark.long
 @pytest.mark.parametrize("model", COVERED)
 def test_models_run_in_integers_and_close_to_float(model: str) -> None:
-    found = cover(str(MODELS / model))
-    assert found.share >= 0.99, found
-    assert found.snr >= COVERED[model], found
+    coverage = cover(str(MODELS / model))
+    assert coverage.share >= 0.99, coverage
+    assert coverage.snr >= COVERED[model], coverage

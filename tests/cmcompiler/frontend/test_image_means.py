@@ -112,8 +112,8 @@ def test_portable_programs_keep_their_pools() -> None:
     given = images(16)
     quantized = quantize(network(nn.AdaptiveAvgPool2d(1)), given[0], given, is_portable=True)
     assert STEP not in [step.name for step in quantized.refinements]
-    found = operators(lower(quantized, Target.parse("cortex-m55")))
-    assert all(name.startswith("cortex_m::") for name in found)
+    operators_left = operators(lower(quantized, Target.parse("cortex-m55")))
+    assert all(name.startswith("cortex_m::") for name in operators_left)
 
 
 def test_means_as_far_apart_as_their_images_keep_the_range() -> None:

@@ -35,8 +35,8 @@ def test_files_are_in_order(tmp_path: Path):
     second = Intermediates(tmp_path / "b", first.texts)
     second.note("three", "")
     for folder, names in (("a", ["one", "two"]), ("b", ["one", "two", "three"])):
-        found = sorted(file.name for file in (tmp_path / folder).iterdir())
-        assert found == [f"{index:02}-{name}.txt" for index, name in enumerate(names)]
+        files = sorted(file.name for file in (tmp_path / folder).iterdir())
+        assert files == [f"{index:02}-{name}.txt" for index, name in enumerate(names)]
     assert (tmp_path / "b" / "00-one.txt").read_text() == "text\n"
 
 

@@ -43,13 +43,15 @@ def test_the_orchestrators_side_imports_no_torch():
 
 def imports(file: Path) -> set[Path]:
     """Modules of the compiler that a file imports anywhere."""
-    found = set()
+    collected = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cmcompiler"):
             for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
                 path = FOLDER.parent.joinpath(*name.split("."))
-                found |= {f for f in (path.with_suffix(".py"), path / "__init__.py") if f.is_file()}
-    return found
+                collected |= {
+                    f for f in (path.with_suffix(".py"), path / "__init__.py") if f.is_file()
+                }
+    return collected
 
 
 def test_a_job_depends_on_all_that_it_runs_through():

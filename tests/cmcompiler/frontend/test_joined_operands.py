@@ -70,8 +70,8 @@ def test_own_ranges_keep_the_float_function_and_can_be_taken_back() -> None:
     assert error(before[0], after[0]) == error(before[1], after[1]) == 0
 
 
-def error(exact: list[list[Tensor]], found: list[list[Tensor]]) -> float:
-    pairs = zip(exact, found, strict=True)
+def error(exact: list[list[Tensor]], collected: list[list[Tensor]]) -> float:
+    pairs = zip(exact, collected, strict=True)
     return sum(float((x[0] - y[0]).square().sum()) for x, y in pairs)
 
 

@@ -41,9 +41,9 @@ class Heads(nn.Module):
         )
 
 
-def worst(exact: np.ndarray, found: np.ndarray) -> float:
+def worst(exact: np.ndarray, actual: np.ndarray) -> float:
     """Of the elements' signal to noise ratios, in dB."""
-    signal, noise = (np.square(x).sum(0) for x in (exact, exact - found))
+    signal, noise = (np.square(x).sum(0) for x in (exact, exact - actual))
     seen = signal > 0
     return float(10 * np.log10(signal[seen] / np.maximum(noise[seen], 1e-12)).min())
 
@@ -61,7 +61,7 @@ def test_each_operand_keeps_its_range() -> None:
     with torch.no_grad():
         exact = [[y.numpy() for y in module(*sample)] for sample in samples]
     runs = evaluate_all(graph, [[x.numpy() for x in sample] for sample in samples])
-    found = [run.outputs for run in runs]
+    actual = [run.outputs for run in runs]
     for output in range(3):
-        real, made = (np.stack([row[output] for row in rows]) for rows in (exact, found))
+        real, made = (np.stack([row[output] for row in rows]) for rows in (exact, actual))
         assert worst(real, made) > 25

@@ -65,10 +65,10 @@ def test_they_are_int8(module, shape, target):
     assert sum(n for name, n in operators(pte).items() if name.endswith("conv2d")) == 2
     with torch.no_grad():
         right = quantized.program.module(check_guards=False)(*samples[1]).numpy()
-    (found,) = evaluate(build_graph(read_program(pte)), [samples[1][0].numpy()]).outputs
+    (actual,) = evaluate(build_graph(read_program(pte)), [samples[1][0].numpy()]).outputs
     step = np.unique(np.abs(right))[1]
-    assert np.abs(found - right).max() <= step * 1.01
-    assert np.mean(found != right) < 0.05
+    assert np.abs(actual - right).max() <= step * 1.01
+    assert np.mean(actual != right) < 0.05
 
 
 class Views(nn.Module):

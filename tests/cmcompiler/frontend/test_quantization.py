@@ -148,9 +148,9 @@ def test_hardswish_that_follows_no_convolution_keeps_its_scales():
     assert "aten::hardswish" not in operators(program)
     graph = build_graph(read_program(program))
     for (x,) in inputs:
-        (found,) = evaluate(graph, [x.numpy()]).outputs
+        (actual,) = evaluate(graph, [x.numpy()]).outputs
         exact = module(x).detach().numpy()
-        assert np.abs(found - exact).max() < 0.04 * np.ptp(exact)
+        assert np.abs(actual - exact).max() < 0.04 * np.ptp(exact)
 
 
 def test_an_embedding_is_a_table_of_int8_rows():

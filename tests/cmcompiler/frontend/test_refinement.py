@@ -46,8 +46,8 @@ def fidelity(module, quantized, samples):
     graph = quantized.program.module(check_guards=False)
     with torch.no_grad():
         exact = [x for sample in samples for x in tree_leaves(module(*sample))]
-        found = [x for s in samples for x in tree_leaves(graph(*map(channels_last, s)))]
-    return snr(exact, found)
+        actual = [x for s in samples for x in tree_leaves(graph(*map(channels_last, s)))]
+    return snr(exact, actual)
 
 
 @pytest.fixture(scope="module")

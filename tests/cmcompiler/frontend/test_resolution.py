@@ -75,8 +75,8 @@ def logits() -> tuple[nn.Module, Samples]:
     return nn.Sequential(*layers, nn.Softmax(-1)), samples
 
 
-def snr(exact: np.ndarray, found: np.ndarray) -> float:
-    noise = np.square(exact - found).sum()
+def snr(exact: np.ndarray, actual: np.ndarray) -> float:
+    noise = np.square(exact - actual).sum()
     return float(10 * np.log10(np.square(exact).sum() / noise))
 
 
@@ -95,17 +95,17 @@ def is_faithful(quantized: Quantized, samples: Samples) -> bool:
     """Whether each layer of the program computes what it does in the float graph."""
     lowered = lower_with_nodes(quantized, Target.parse("cortex-m55"))
     arrays = [[x.numpy() for x in sample] for sample in samples]
-    found = check(lowered.program, lowered.nodes, quantized.real, arrays)
-    assert found.layers
-    return all(layer.error_steps <= layer.bound_steps for layer in found.layers)
+    actual = check(lowered.program, lowered.nodes, quantized.real, arrays)
+    assert actual.layers
+    return all(layer.error_steps <= layer.bound_steps for layer in actual.layers)
 
 
 @pytest.mark.parametrize(("function", "size", "least"), [(magnitudes, 32, 24), (energies, 16, 20)])
 def test_squares_keep_their_range(
     function: Callable[[Tensor], Tensor], size: int, least: float
 ) -> None:
-    quantized, exact, found = measured(Between(function, size), spectra())
-    assert snr(exact, found) > least
+    quantized, exact, actual = measured(Between(function, size), spectra())
+    assert snr(exact, actual) > least
     assert {each.reason for each in quantized.float_operators} == {TOO_COARSE}
     sites = [quantized.call_sites[each.node] for each in quantized.float_operators]
     assert {site.file for site in sites} == {__file__}
@@ -118,8 +118,8 @@ def test_inputs_that_8_bits_are_too_coarse_for_are_read_as_given() -> None:
 
     torch.manual_seed(2)
     samples = [(torch.randn(1, 2, 8, 32) * torch.exp(2.5 * torch.randn(32)),) for _ in range(12)]
-    quantized, exact, found = measured(Between(logarithms, 32), samples)
-    assert snr(exact, found) > 30
+    quantized, exact, actual = measured(Between(logarithms, 32), samples)
+    assert snr(exact, actual) > 30
     assert {each.reason for each in quantized.float_operators} == {TOO_COARSE}
     assert is_faithful(quantized, samples)
 
@@ -172,8 +172,8 @@ NORMS = {
 @pytest.mark.parametrize("name", NORMS)
 def test_norms_keep_rows_of_all_magnitudes(name: str) -> None:
     samples = wide_rows(arguments=2 if name == "cosine_similarity" else 1)
-    quantized, exact, found = measured(NORMS[name], samples)
-    assert snr(exact, found) > 30
+    quantized, exact, actual = measured(NORMS[name], samples)
+    assert snr(exact, actual) > 30
     assert {each.reason for each in quantized.float_operators} == {TOO_COARSE}
     assert is_faithful(quantized, samples)
 
@@ -181,15 +181,15 @@ def test_norms_keep_rows_of_all_magnitudes(name: str) -> None:
 def test_norms_of_ordinary_rows_stay_integers() -> None:
     torch.manual_seed(3)
     samples = [(torch.randn(1, 8, 16),) for _ in range(8)]
-    quantized, exact, found = measured(NORMS["layer_norm"], samples)
-    assert snr(exact, found) > 30
+    quantized, exact, actual = measured(NORMS["layer_norm"], samples)
+    assert snr(exact, actual) > 30
     assert not quantized.float_operators
 
 
 def test_wide_logits_keep_their_differences() -> None:
-    quantized, exact, found = measured(*logits())
-    assert snr(exact, found) > 20
-    assert (exact.argmax(-1) == found.argmax(-1)).mean() >= 0.95
+    quantized, exact, actual = measured(*logits())
+    assert snr(exact, actual) > 20
+    assert (exact.argmax(-1) == actual.argmax(-1)).mean() >= 0.95
     names = {each.operator for each in quantized.float_operators}
     assert names == {"aten.linear.default", "aten.softmax.int"}
 

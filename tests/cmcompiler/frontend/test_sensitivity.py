@@ -40,8 +40,8 @@ def test_one_layer_alone_costs_what_the_whole_model_does():
     (layer,) = quantized.layers
     with torch.no_grad():
         graph = quantized.program.module()
-        exact, found = ([run(*x) for x in calibration] for run in (module, graph))
-    assert layer.snr_db == pytest.approx(snr(exact, found), abs=0.01)
+        exact, actual = ([run(*x) for x in calibration] for run in (module, graph))
+    assert layer.snr_db == pytest.approx(snr(exact, actual), abs=0.01)
     assert 25 < layer.snr_db < 60
 
 

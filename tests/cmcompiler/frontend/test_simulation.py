@@ -36,9 +36,9 @@ def test_it_computes_what_the_converted_graph_does():
         hold_ranges(prepared)
         simulation = Simulation(prepared)
         real, rounded = (simulation.run_on(samples, rounding=flag) for flag in (False, True))
-        found = [converted(*sample) for sample in samples]
+        actual = [converted(*sample) for sample in samples]
     assert snr(exact, [row[0] for row in real]) > 100
-    assert snr(found, [row[0] for row in rounded]) > 60 > snr(exact, found)
+    assert snr(actual, [row[0] for row in rounded]) > 60 > snr(exact, actual)
 
 
 def test_held_ranges_convert_to_the_observers_own():

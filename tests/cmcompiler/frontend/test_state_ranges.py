@@ -142,10 +142,10 @@ def snr(graph: Graph, module: nn.Module, samples: list[tuple[Tensor, ...]]) -> f
     rows = [row if isinstance(row, tuple) else (row,) for row in rows]
     real = [torch.stack(column).numpy() for column in zip(*rows, strict=True)]
     runs = evaluate_all(graph, [[x.numpy() for x in sample] for sample in samples])
-    found = [np.stack(column) for column in zip(*(run.outputs for run in runs), strict=True)]
+    actual = [np.stack(column) for column in zip(*(run.outputs for run in runs), strict=True)]
     return min(
         10 * float(np.log10(np.square(exact).sum() / np.square(array - exact).sum()))
-        for array, exact in zip(found, real, strict=True)
+        for array, exact in zip(actual, real, strict=True)
     )
 
 

@@ -52,9 +52,9 @@ def test_the_program_computes_what_was_trained(trained):
     (sample,) = images(1)
     quantized = quantize(module, (sample,), [(sample,)])
     with torch.no_grad():
-        found = quantized.program.module(check_guards=False)(sample)
+        actual = quantized.program.module(check_guards=False)(sample)
         one_step = 0.01  # biases of the program are rounded, too
-        assert torch.allclose(found, module(sample), atol=one_step)
+        assert torch.allclose(actual, module(sample), atol=one_step)
     assert quantized.float_operators == () == quantized.refinements
     program = operators(lower(quantized, Target.parse("cortex-m55")))
     assert "cmbuild::quantized_layer_norm" in program
@@ -87,9 +87,9 @@ def test_weights_of_four_bits_and_mixed_types_are_trained(types):
     (linear,) = (node.op for node in made.graph.nodes if node.op.label == "linear")
     assert bool(np.abs(linear.weights).max() <= 7) is ("precision" in types)
     assert (linear._filters.groups is None) is ("precision" in types)
-    (found,) = evaluate(made.graph, [sample.numpy()]).outputs
+    (actual,) = evaluate(made.graph, [sample.numpy()]).outputs
     with torch.no_grad():
-        assert np.allclose(found, module(sample).numpy(), atol=0.02)
+        assert np.allclose(actual, module(sample).numpy(), atol=0.02)
 
 
 def test_a_batch_gives_what_its_examples_give(trained):

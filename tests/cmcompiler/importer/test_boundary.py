@@ -66,9 +66,9 @@ def test_unsigned_bytes_are_the_signed_ones_plus_128() -> None:
     before, after = signed.inputs[0].quantization, unsigned.inputs[0].quantization
     assert after == Quantization(before.scale, before.zero_point + 128, 0, 255)
     sample = np.random.default_rng(2).integers(0, 256, signed.inputs[0].shape, np.uint8)
-    (found,) = evaluate(unsigned, (sample,)).outputs
+    (actual,) = evaluate(unsigned, (sample,)).outputs
     centred = (sample.astype(np.int16) - 128).astype(np.int8)
-    np.testing.assert_array_equal(found, *evaluate(signed, (centred,)).outputs)
+    np.testing.assert_array_equal(actual, *evaluate(signed, (centred,)).outputs)
 
 
 @pytest.mark.parametrize("name", ["network", "two_inputs", "inline_constants"])
@@ -92,8 +92,8 @@ def test_quantised_ports_compute_the_same(name: str) -> None:
         strict=True,
     ):
         assert given.quantization is not None and not given.note
-        found = Dequantize(given.quantization.scale, given.quantization.zero_point)
-        assert np.array_equal(found.reference(stored)[0], right)
+        actual = Dequantize(given.quantization.scale, given.quantization.zero_point)
+        assert np.array_equal(actual.reference(stored)[0], right)
 
 
 def test_float_ports_tell_the_quantisation_next_to_them() -> None:
@@ -118,8 +118,8 @@ def test_movements_go_on_in_the_quantised_type() -> None:
     assert exposed.outputs[0].quantization == Quantization(0.25, 1, -128, 127)
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     (right,) = evaluate(graph, [x]).outputs
-    (found,) = evaluate(exposed, COARSE.reference(x)).outputs
-    assert np.array_equal(Dequantize(0.25, 1).reference(found)[0], right)
+    (actual,) = evaluate(exposed, COARSE.reference(x)).outputs
+    assert np.array_equal(Dequantize(0.25, 1).reference(actual)[0], right)
 
 
 def test_one_quantisation_by_two_nodes() -> None:
@@ -194,11 +194,11 @@ def kept(read: Quantize, written: Quantize, *, shows: bool = False) -> Graph:
 
 def test_states_keep_quantised_numbers() -> None:
     graph = kept(FINE, FINE)
-    found = quantize_states(graph)
-    assert found.states[0].tensor.dtype == found.states[0].initial.dtype == INT8
+    states = quantize_states(graph)
+    assert states.states[0].tensor.dtype == states.states[0].initial.dtype == INT8
     random = np.random.default_rng(5)
     runs = [[random.normal(size=(2, 3)).astype(np.float32)] for _ in range(3)]
-    for before, after in zip(evaluate_all(graph, runs), evaluate_all(found, runs), strict=True):
+    for before, after in zip(evaluate_all(graph, runs), evaluate_all(states, runs), strict=True):
         np.testing.assert_array_equal(before.outputs[0], after.outputs[0])
 
 
@@ -212,12 +212,12 @@ def test_states_are_kept_as_they_are_written_and_read_in_another_scale() -> None
     assert keep_states_as_written(graph).states == graph.states  # no steps are the initial numbers
     (state,) = graph.states
     graph = replace(graph, states=(replace(state, initial=np.full((2, 3), 1.5, np.float32)),))
-    found = keep_states_as_written(graph)
-    assert found.states[0].tensor.dtype == INT8
-    np.testing.assert_array_equal(found.states[0].initial, 6)
+    states = keep_states_as_written(graph)
+    assert states.states[0].tensor.dtype == INT8
+    np.testing.assert_array_equal(states.states[0].initial, 6)
     random = np.random.default_rng(5)
     runs = [[random.normal(size=(2, 3)).astype(np.float32)] for _ in range(3)]
-    for before, after in zip(evaluate_all(graph, runs), evaluate_all(found, runs), strict=True):
+    for before, after in zip(evaluate_all(graph, runs), evaluate_all(states, runs), strict=True):
         np.testing.assert_array_equal(before.outputs[0], after.outputs[0])
 
 

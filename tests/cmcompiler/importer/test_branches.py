@@ -127,8 +127,8 @@ def test_a_view_of_one_way_is_not_taken_for_one_of_both() -> None:
     method = Method("forward", tuple(values), (FLAG, X), (result,), calls, (0, 4096))
     graph = build_graph(Program(0, (method,)))
     x = np.arange(6, dtype=np.int8).reshape(2, 3)
-    (found,) = evaluate(graph, [np.array(False), x]).outputs
-    assert np.array_equal(found, x.reshape(6)[::-1])
+    (actual,) = evaluate(graph, [np.array(False), x]).outputs
+    assert np.array_equal(actual, x.reshape(6)[::-1])
 
 
 def test_memory_that_one_way_has_written_holds_nothing() -> None:

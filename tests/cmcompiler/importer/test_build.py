@@ -128,10 +128,10 @@ def test_outputs_of_every_kind() -> None:
     graph = program_graph("outputs")
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     y = np.arange(6, dtype=np.int8).reshape(2, 3)
-    found = evaluate(graph, [x, y]).outputs
+    actual = evaluate(graph, [x, y]).outputs
     expected = [x, np.arange(6).reshape(2, 3), y.reshape(3, 2), y.T, y.T, np.array(7)]
     assert [port.name for port in graph.outputs] == [f"output_{i}" for i in range(6)]
-    for ours, right in zip(found, expected, strict=True):
+    for ours, right in zip(actual, expected, strict=True):
         assert np.array_equal(ours, right)
     assert graph.outputs[0].tensor is graph.inputs[0].tensor
     assert graph.outputs[3].tensor is graph.outputs[4].tensor

@@ -87,8 +87,8 @@ class Network:
         nodes = keep_channels_last(self.nodes, [port.tensor for port in ports], states)
         after = Graph("after", tuple(nodes), (source,), ports)
         sample = Numbers(4).int8(*self.input.shape)
-        found, expected = (evaluate(graph, (sample,)).outputs for graph in (after, before))
-        for ours, theirs in zip(found, expected, strict=True):
+        actual, expected = (evaluate(graph, (sample,)).outputs for graph in (after, before))
+        for ours, theirs in zip(actual, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
         return nodes
 

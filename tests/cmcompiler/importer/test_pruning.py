@@ -43,7 +43,7 @@ SHAPE = (1, 4, 4, 4)
 
 def differing(seeds: range) -> list[int]:
     """The random graphs whose outputs change."""
-    found = []
+    collected = []
     for seed in seeds:
         made = PrunableGraph(seed)
         graph = made.made()
@@ -58,8 +58,8 @@ def differing(seeds: range) -> list[int]:
             for one, other in zip(*outputs, strict=True)
         )
         if not all(same):
-            found.append(seed)
-    return found
+            collected.append(seed)
+    return collected
 
 
 def test_random_graphs_give_the_same_outputs() -> None:

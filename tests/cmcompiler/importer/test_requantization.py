@@ -40,8 +40,8 @@ def _graph(
         made = Tensor(f"t{number}", kind, tuple(shape))
         nodes.append(Node(op, (last,), (made,), f"{op.label} #{number}"))
         last = made
-    found = nodes[output].outputs[0]
-    return Graph("g", tuple(nodes), inputs, (Port("output_0", found, found.shape, (0, 1)),))
+    actual = nodes[output].outputs[0]
+    return Graph("g", tuple(nodes), inputs, (Port("output_0", actual, actual.shape, (0, 1)),))
 
 
 def _titles(graph: Graph) -> list[str]:

@@ -28,8 +28,8 @@ def test_every_op_gives_the_same_bits_with_steps_as_rows() -> None:
     assert all(node.outputs[0].shape[2] == 1 for node in computed)
     assert [node.op.turned for node in computed] != [None] * len(computed)
     sample = Numbers(2).int8(*graph.inputs[0].shape)
-    (found,), (expected,) = (evaluate(each, (sample,)).outputs for each in (turned, graph))
-    np.testing.assert_array_equal(found, expected)
+    (actual,), (expected,) = (evaluate(each, (sample,)).outputs for each in (turned, graph))
+    np.testing.assert_array_equal(actual, expected)
 
 
 def test_other_images_stay_as_they_are() -> None:
@@ -57,7 +57,7 @@ def test_steps_of_a_program_are_fed_one_by_one() -> None:
     assert fed.inputs[0].tensor.shape == (1, length, channels)
     assert fed.inputs[0].dim_order == (0, 2, 1)
     sample = Numbers(3).int8(*source.shape)
-    (found,), (expected,) = (evaluate(each, (sample,)).outputs for each in (fed, graph))
-    np.testing.assert_array_equal(found, expected)
+    (actual,), (expected,) = (evaluate(each, (sample,)).outputs for each in (fed, graph))
+    np.testing.assert_array_equal(actual, expected)
     plan = make_plan(graph, Isa.MVE, PlanOptions(feed="rows"))
     assert plan.inputs[0].fed and plan.steps[1].rows == (0, length)

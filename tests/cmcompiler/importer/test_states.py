@@ -32,9 +32,9 @@ BOOL = np.dtype(np.bool_)
 def test_each_run_begins_with_what_the_one_before_has_left(name: str) -> None:
     graph, sequence = program_graph(name), samples(name)
     for ours, right in zip(evaluate_all(graph, sequence), expected(name, sequence), strict=True):
-        for found, wanted in zip(ours.outputs, right, strict=True):
-            assert found.dtype == wanted.dtype
-            np.testing.assert_array_equal(found, wanted)
+        for actual, wanted in zip(ours.outputs, right, strict=True):
+            assert actual.dtype == wanted.dtype
+            np.testing.assert_array_equal(actual, wanted)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,8 +42,8 @@ def test_a_reset_forgets(name: str) -> None:
     graph, sequence = program_graph(name), samples(name)
     for ours, sample in zip(evaluate_all(graph, sequence, reset=True), sequence, strict=True):
         (right,) = expected(name, [sample])
-        for found, wanted in zip(ours.outputs, right, strict=True):
-            np.testing.assert_array_equal(found, wanted)
+        for actual, wanted in zip(ours.outputs, right, strict=True):
+            np.testing.assert_array_equal(actual, wanted)
 
 
 def test_buffers_begin_with_their_content_or_with_zeros() -> None:
@@ -163,8 +163,8 @@ def test_a_buffer_may_decide_about_a_branch() -> None:
         ),
     )
     inputs = [(np.array(flag), ONE) for flag in (True, False, True)]
-    found = [evaluation.outputs[0] for evaluation in evaluate_all(graph, inputs)]
-    np.testing.assert_array_equal(found, [ONE[::-1], ONE, ONE[::-1]])
+    actual = [evaluation.outputs[0] for evaluation in evaluate_all(graph, inputs)]
+    np.testing.assert_array_equal(actual, [ONE[::-1], ONE, ONE[::-1]])
 
 
 @pytest.mark.parametrize(

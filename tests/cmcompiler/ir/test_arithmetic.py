@@ -14,17 +14,17 @@ PROGRAMS = Path(__file__).parents[2] / "data" / "programs"
 def of(name: str, io: str = "program") -> dict[str, set[Arithmetic]]:
     """By the short names of ops."""
     graph = build_graph(read_program((PROGRAMS / f"{name}.pte").read_bytes()), "forward", io)
-    found: dict[str, set[Arithmetic]] = {}
+    collected: dict[str, set[Arithmetic]] = {}
     for node, arithmetic in zip(graph.nodes, arithmetics(graph), strict=True):
-        found.setdefault(node.op.label, set()).add(arithmetic)
-    return found
+        collected.setdefault(node.op.label, set()).add(arithmetic)
+    return collected
 
 
 def test_conversions_at_inputs_and_outputs_are_the_boundary() -> None:
-    found = of("network")
-    assert found.pop("quantize") == {Arithmetic.BOUNDARY}
-    assert found.pop("dequantize") == {Arithmetic.BOUNDARY}
-    assert set.union(*found.values()) == {Arithmetic.INTEGER}
+    actual = of("network")
+    assert actual.pop("quantize") == {Arithmetic.BOUNDARY}
+    assert actual.pop("dequantize") == {Arithmetic.BOUNDARY}
+    assert set.union(*actual.values()) == {Arithmetic.INTEGER}
 
 
 def test_without_them_all_is_in_integers() -> None:

@@ -34,11 +34,11 @@ def test_tensors_are_kept_on_request() -> None:
     graph = program_graph("network")
     x = np.ones((1, 3, 6, 5), np.float32)
     written = [tensor for node in graph.nodes for tensor in node.outputs]
-    found = evaluate(graph, [x], keep=[*written, graph.inputs[0].tensor])
-    assert set(found.tensors) == {*written, graph.inputs[0].tensor}
-    for tensor, array in found.tensors.items():
+    actual = evaluate(graph, [x], keep=[*written, graph.inputs[0].tensor])
+    assert set(actual.tensors) == {*written, graph.inputs[0].tensor}
+    for tensor, array in actual.tensors.items():
         assert (array.shape, array.dtype) == (tensor.shape, tensor.dtype)
-    assert found.tensors[graph.inputs[0].tensor].shape == (1, 6, 5, 3)
+    assert actual.tensors[graph.inputs[0].tensor].shape == (1, 6, 5, 3)
     assert not evaluate(graph, [x]).tensors
 
 

@@ -132,9 +132,9 @@ def test_a_row_that_sees_nothing_is_zero() -> None:
     allowed = np.ones((1, 3, 5), np.bool_)
     allowed[0, 1] = False
     for mask in (allowed, np.where(allowed, np.int16(0), np.int16(INT16.min))):
-        found = reading(mask=In(mask, constant=mask.dtype == np.int16)).reference.outputs[0]
-        assert (found[:, 1] == 5).all()
-        assert np.array_equal(found[:, ::2], reading().reference.outputs[0][:, ::2])
+        actual = reading(mask=In(mask, constant=mask.dtype == np.int16)).reference.outputs[0]
+        assert (actual[:, 1] == 5).all()
+        assert np.array_equal(actual[:, ::2], reading().reference.outputs[0][:, ::2])
 
 
 def test_a_row_whose_keys_are_all_far_below_zero_sees_them_all() -> None:
@@ -143,9 +143,9 @@ def test_a_row_whose_keys_are_all_far_below_zero_sees_them_all() -> None:
     plain, alike = reading().reference.outputs[0], reading(score=(0, 0)).reference.outputs[0]
     for empty_rows, expected in ((EmptyRows.UNMASKED, plain), (EmptyRows.EQUAL, alike)):
         example = reading(mask=In(allowed), empty_rows=empty_rows)
-        found = example.reference.outputs[0]
-        assert np.array_equal(found[:, 1], expected[:, 1])
-        assert np.array_equal(found[:, ::2], plain[:, ::2])
+        actual = example.reference.outputs[0]
+        assert np.array_equal(actual[:, 1], expected[:, 1])
+        assert np.array_equal(actual[:, ::2], plain[:, ::2])
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ def test_within_a_step_of_the_real_function(
     mantissa, shift = math.frexp(factor / (math.sqrt(count) if is_root else count))
     multiplier = min(round(mantissa * 2**31), (1 << 31) - 1)
     op = Deviation(length, centre, is_root, multiplier, shift, -128, (3,), limits)
-    (found,) = op.reference(x.astype(limits.element))
+    (actual,) = op.reference(x.astype(limits.element))
     expected = np.clip(real * factor - 128, limits.minimum, limits.maximum)
-    assert np.abs(found - expected).max() < 0.51
+    assert np.abs(actual - expected).max() < 0.51
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1)])
@@ -94,8 +94,8 @@ def test_any_dimensions(order: tuple[int, ...], dims: tuple[int, ...], keepdim: 
     numbers = (None, True, round(mantissa * 2**31) - 1, shift, -3)
     out = Out("int8", deviation.shape)
     given = (In(x, order), dims, keepdim, *numbers, out)
-    found = calling("cmbuild::quantized_deviation.out", *given).reference.outputs[0]
-    assert np.abs(found - (deviation - 3)).max() < 0.51
+    actual = calling("cmbuild::quantized_deviation.out", *given).reference.outputs[0]
+    assert np.abs(actual - (deviation - 3)).max() < 0.51
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Exa
 
 
 def extreme(name: str, source: In, dims: tuple[int, ...], *, keepdim: bool) -> Example:
-    found = getattr(np, name)(source.array, axis=dims, keepdims=keepdim)
-    return calling(f"aten::{name}.out", source, dims, keepdim, Out("int8", found.shape))
+    actual = getattr(np, name)(source.array, axis=dims, keepdims=keepdim)
+    return calling(f"aten::{name}.out", source, dims, keepdim, Out("int8", actual.shape))
 
 
 @pytest.mark.parametrize("name", ["amax", "amin"])
@@ -43,8 +43,8 @@ def test_any_dimensions(
     name: str, dims: tuple[int, ...], order: tuple[int, ...], keepdim: bool
 ) -> None:
     source = In(int8_array((2, 3, 4, 5), 1), order)
-    found = extreme(name, source, dims, keepdim=keepdim).reference.outputs[0]
-    assert np.array_equal(found, getattr(np, name)(source.array, axis=dims, keepdims=keepdim))
+    actual = extreme(name, source, dims, keepdim=keepdim).reference.outputs[0]
+    assert np.array_equal(actual, getattr(np, name)(source.array, axis=dims, keepdims=keepdim))
 
 
 @pytest.mark.parametrize(

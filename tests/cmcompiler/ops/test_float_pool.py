@@ -99,9 +99,9 @@ KINDS = [averages, adaptive, maxima, adaptive_maxima]
 def test_pool(runtime: Runtime, kind: object, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(kind(), min_size=1, max_size=15))
     for example, expected in drawn:
-        for found, wanted in zip(example.reference.outputs, expected, strict=True):
-            assert found.dtype == wanted.dtype
-            assert np.allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        for actual, wanted in zip(example.reference.outputs, expected, strict=True):
+            assert actual.dtype == wanted.dtype
+            assert np.allclose(actual, wanted, rtol=1e-5, atol=1e-6)
     runtime.check(*(example for example, _ in drawn))
 
 

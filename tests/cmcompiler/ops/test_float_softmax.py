@@ -69,14 +69,14 @@ def test_limits(runtime: Runtime, name: str) -> None:
     x = np.array(rows, np.float32)
     example = calling(f"aten::_{name}.out", In(x), 1, False, Out(np.float32, x.shape))
     expected = getattr(torch, name)(torch.from_numpy(x), 1).numpy()
-    (found,) = example.reference.outputs
-    assert np.allclose(found, expected, rtol=1e-5, atol=1e-44, equal_nan=True)
+    (actual,) = example.reference.outputs
+    assert np.allclose(actual, expected, rtol=1e-5, atol=1e-44, equal_nan=True)
     runtime.check(example)
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_a_number_is_a_row_of_one(runtime: Runtime, name: str) -> None:
     example = calling(f"aten::_{name}.out", In(np.float32(3)), -1, False, Out(np.float32, ()))
-    (found,) = example.reference.outputs
-    assert found == (0 if name == "log_softmax" else 1)
+    (actual,) = example.reference.outputs
+    assert actual == (0 if name == "log_softmax" else 1)
     runtime.check(example)

@@ -96,11 +96,11 @@ def test_within_a_step_of_the_real_function(
     largest = real.max(axis=1, keepdims=True)
     sums = largest + np.log(np.exp(real - largest).sum(axis=1, keepdims=True))
     for own, exact in ((None, real - sums), (centre, sums[:, 0])):
-        (found,) = sized(scale, step, (3, length), own, zero_point=5, limits=limits).reference(x)
+        (actual,) = sized(scale, step, (3, length), own, zero_point=5, limits=limits).reference(x)
         # Factors of 12 fractional bits are off by half of the last, times the distance.
         room = 0.6 if limits is INT8 else 8.6
         expected = np.clip(exact / step + 5, limits.minimum, limits.maximum)
-        assert np.abs(found - expected).max() < room
+        assert np.abs(actual - expected).max() < room
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1)])
@@ -114,10 +114,10 @@ def test_sums_over_any_dimensions(
     shape = [1 if dim in dims else size for dim, size in enumerate(x.shape)] if keepdim else kept
     table = In(exponentials(0.02), constant=True)
     given = (In(x, order), dims, keepdim, 3, table, 400, 9000, 10, -7, Out("int8", tuple(shape)))
-    found = calling("cmbuild::quantized_logsumexp.out", *given).reference.outputs[0]
+    actual = calling("cmbuild::quantized_logsumexp.out", *given).reference.outputs[0]
     rows = np.moveaxis(x, dims, range(3 - len(dims), 3)).reshape(math.prod(kept), -1)
     op = LogSoftmax(rows.shape[1], exponentials(0.02), 400, 9000, 10, -7, 3, tuple(shape))
-    assert np.array_equal(found, op.reference(rows)[0])
+    assert np.array_equal(actual, op.reference(rows)[0])
 
 
 @pytest.mark.parametrize(

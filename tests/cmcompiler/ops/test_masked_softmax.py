@@ -68,9 +68,9 @@ def test_shares_of_what_is_kept(dim: int) -> None:
     weights = np.where(mask, np.exp(x / 32), 0)
     totals = weights.sum(dim, keepdims=True)
     expected = np.divide(weights, totals, out=np.zeros(x.shape), where=totals > 0)
-    found = softmax_of(In(x), In(mask), dim).reference.outputs[0]
-    assert np.abs((found + 128.0) / 256 - expected).max() <= 1 / 256
-    assert (found[~mask] == -128).all()
+    actual = softmax_of(In(x), In(mask), dim).reference.outputs[0]
+    assert np.abs((actual + 128.0) / 256 - expected).max() <= 1 / 256
+    assert (actual[~mask] == -128).all()
 
 
 def test_rows_without_any() -> None:
@@ -95,8 +95,8 @@ def test_finer_steps(length: int) -> None:
     weights = np.exp((x - 5.0) / 32)
     shares = weights / weights.sum(axis=1, keepdims=True)
     bits = min(-math.ceil(math.log2(shares.max())), MOST_FINER_BITS)
-    found = softmax_of(In(x), None, 1, None, (bits, EmptyRows.ZERO)).reference.outputs[0]
-    assert np.abs((found + 128.0) - shares * 2 ** (8 + bits)).max() < 0.52
+    actual = softmax_of(In(x), None, 1, None, (bits, EmptyRows.ZERO)).reference.outputs[0]
+    assert np.abs((actual + 128.0) - shares * 2 ** (8 + bits)).max() < 0.52
 
 
 @pytest.mark.parametrize(("length", "bits"), [(1000, 7), (4096, 3), (9000, 3)])

@@ -73,13 +73,13 @@ def test_within_a_step_of_the_real_norm(
     count: int, scale: float, epsilon: float, centre: int | None, seed: int
 ) -> None:
     x = int8_array((4, count), seed)
-    found = norm_of(count, scale, epsilon=epsilon, centre=centre).reference(x)[0]
+    actual = norm_of(count, scale, epsilon=epsilon, centre=centre).reference(x)[0]
     real = scale * x.astype(np.float64)
     distance = real - (real.mean(axis=1, keepdims=True) if centre is None else scale * centre)
     variance = (distance**2).mean(axis=1, keepdims=True)
     # An epsilon below one of the formula's steps counts as one.
     exact = 16 * distance / np.sqrt(variance + max(epsilon, (scale / count / 16) ** 2)) + 3
-    assert np.abs(found - np.clip(exact, -128, 127)).max() < 0.51
+    assert np.abs(actual - np.clip(exact, -128, 127)).max() < 0.51
 
 
 def layer_norm(
@@ -111,14 +111,14 @@ def layer_norm(
 def test_layer_norm_of_any_dimensions(order: tuple[int, ...], dims: tuple[int, ...]) -> None:
     x = int8_array((2, 3, 4, 5), 1)
     size = prod(x.shape[dim] for dim in dims)
-    found = layer_norm(In(x, order), list(dims), parameters=size).reference.outputs[0]
+    actual = layer_norm(In(x, order), list(dims), parameters=size).reference.outputs[0]
     last = range(4 - len(dims), 4)
     rows = np.moveaxis(x, dims, last)
     numbers = np.arange(size, dtype=np.int32)
     (expected,) = Norm(numbers << 20, numbers << 12, 1, 1, 40, 12, -7).reference(
         rows.reshape(-1, size)
     )
-    assert np.array_equal(np.moveaxis(found, dims, last), expected.reshape(rows.shape))
+    assert np.array_equal(np.moveaxis(actual, dims, last), expected.reshape(rows.shape))
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 3, 5), (2, 6, 7), (3, 6)])
@@ -141,8 +141,8 @@ def test_group_norm_of_any_rank(shape: tuple[int, ...], groups: int) -> None:
         channels = numbers[group * 6 // groups : (group + 1) * 6 // groups]
         spread = np.repeat(channels, prod(shape[2:]))
         op = Norm(spread << 20, spread << 12, 1, 1, 40, 12, -7)
-        found = call.reference.outputs[0].reshape(rows.shape)[:, group]
-        assert np.array_equal(found, op.reference(rows[:, group])[0])
+        actual = call.reference.outputs[0].reshape(rows.shape)[:, group]
+        assert np.array_equal(actual, op.reference(rows[:, group])[0])
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,8 @@ KINDS: list[Callable[[st.DrawFn], Drawn]] = [layer_norm, group_norm, batch_norm,
 def test_norm(runtime: Runtime, kind: Callable[[st.DrawFn], Drawn], data: st.DataObject) -> None:
     drawn = data.draw(st.lists(st.composite(kind)(), min_size=1, max_size=15))
     for example, expected in drawn:
-        for found, wanted in zip(example.reference.outputs, expected, strict=True):
-            assert np.allclose(found, wanted, rtol=1e-4, atol=1e-4)
+        for actual, wanted in zip(example.reference.outputs, expected, strict=True):
+            assert np.allclose(actual, wanted, rtol=1e-4, atol=1e-4)
     runtime.check(*(example for example, _ in drawn))
 
 
@@ -118,10 +118,10 @@ def test_numbers_far_from_zero_keep_their_variance() -> None:
     x = (np.arange(8) + 10_000).astype(np.float32)
     whole = [Out(np.float32, (8,)), Out(np.float32, (1,)), Out(np.float32, (1,))]
     example = calling("aten::native_layer_norm.out", In(x), (8,), None, None, 0.0, *whole)
-    found, mean, inverse = example.reference.outputs
+    actual, mean, inverse = example.reference.outputs
     assert mean.item() == 10_003.5
     assert inverse.item() == pytest.approx(1 / np.std(np.arange(8)))
-    assert found == pytest.approx((np.arange(8) - 3.5) / np.std(np.arange(8)))
+    assert actual == pytest.approx((np.arange(8) - 3.5) / np.std(np.arange(8)))
 
 
 @settings(max_examples=5)

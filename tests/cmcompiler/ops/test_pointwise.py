@@ -254,8 +254,8 @@ NOT_ZERO = [True, True, False, True, True]
 def test_values(
     operator: str, arguments: tuple[object, ...], dtype: str, expected: list[float]
 ) -> None:
-    found = result(operator, *arguments, dtype=dtype)
-    assert found == pytest.approx(expected, rel=1e-6, nan_ok=True)
+    actual = result(operator, *arguments, dtype=dtype)
+    assert actual == pytest.approx(expected, rel=1e-6, nan_ok=True)
 
 
 @settings(max_examples=5)

@@ -43,8 +43,8 @@ def test_along_any_dimension(order: tuple[int, ...], dim: int, dtype: str) -> No
     x = array((2, 3, 5), dtype, 1)
     sums = np.cumsum(x.astype(int) - 3, axis=dim)
     given = (In(x, order), dim, 3, -5, 1 << 30, 1, Out(dtype, x.shape))
-    found = calling("cmbuild::quantized_cumsum.out", *given).reference.outputs[0]
-    assert np.array_equal(found, np.clip(sums - 5, np.iinfo(dtype).min, np.iinfo(dtype).max))
+    actual = calling("cmbuild::quantized_cumsum.out", *given).reference.outputs[0]
+    assert np.array_equal(actual, np.clip(sums - 5, np.iinfo(dtype).min, np.iinfo(dtype).max))
 
 
 def test_refusals() -> None:

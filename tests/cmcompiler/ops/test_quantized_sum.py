@@ -47,8 +47,8 @@ def test_any_dimensions(
     x = int8_array(shape, 1)
     sums = (x.astype(int) - 3).sum(axis=dims, keepdims=keepdim)
     expected = np.clip(Rescale(-5, 1 << 30, -3).apply(np.asarray(sums, np.int32)), -128, 127)
-    found = summing(In(x, order), dims, expected.shape, keepdim=keepdim).reference.outputs[0]
-    assert np.array_equal(found, expected)
+    actual = summing(In(x, order), dims, expected.shape, keepdim=keepdim).reference.outputs[0]
+    assert np.array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(

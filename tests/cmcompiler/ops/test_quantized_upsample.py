@@ -42,5 +42,5 @@ def test_every_runtime_equals_the_reference(runtime: Runtime, drawn: list[Drawn]
 @given(drawn=bilinear())
 def test_results_are_rounded_blends(drawn: Drawn) -> None:
     example, real = drawn
-    (found,) = example.reference.outputs
-    assert np.abs(found - real).max() <= (0.52 if found.dtype == np.int8 else 1.51)
+    (actual,) = example.reference.outputs
+    assert np.abs(actual - real).max() <= (0.52 if actual.dtype == np.int8 else 1.51)

@@ -90,8 +90,8 @@ def places(draw: st.DrawFn, name: str) -> Drawn:
 def first(name: str, x: torch.Tensor, dim: int | None, keep: bool) -> torch.Tensor:
     """The index of the first extreme, which torch does not guarantee."""
     find = np.argmax if "max" in name else np.argmin
-    found = np.asarray(find(x.numpy(), axis=dim, keepdims=keep and dim is not None))
-    return torch.from_numpy(found.astype(np.int64))
+    actual = np.asarray(find(x.numpy(), axis=dim, keepdims=keep and dim is not None))
+    return torch.from_numpy(actual.astype(np.int64))
 
 
 @st.composite
@@ -102,9 +102,9 @@ def extremes_and_places(draw: st.DrawFn, name: str) -> Drawn:
         keep = False
     dim = draw(st.integers(-x.dim(), x.dim() - 1)) if x.dim() else 0
     values = getattr(torch, f"a{name}")(x, dim, keepdim=keep)
-    found = first(name, x, dim, keep) if x.dim() else torch.tensor(0)
+    actual = first(name, x, dim, keep) if x.dim() else torch.tensor(0)
     arguments: list[Given] = [source, dim, keep]
-    return calls(draw, f"{name}.dim_{name}", arguments, values, found)
+    return calls(draw, f"{name}.dim_{name}", arguments, values, actual)
 
 
 @st.composite
@@ -133,10 +133,10 @@ def variances(draw: st.DrawFn, name: str) -> Drawn:
     correction = draw(st.sampled_from([None, 0, 1, 2]))
     options = {"correction": 1 if correction is None else correction, "keepdim": keep}
     arguments: list[Given] = [source, dims, correction, keep]
-    found = torch.var_mean(x, dims, **options)
+    actual = torch.var_mean(x, dims, **options)
     if name == "var":
-        return calls(draw, "var.correction_out", arguments, found[0])
-    return calls(draw, "var_mean.correction_out", arguments, *found)
+        return calls(draw, "var.correction_out", arguments, actual[0])
+    return calls(draw, "var_mean.correction_out", arguments, *actual)
 
 
 @st.composite
@@ -169,12 +169,12 @@ def test_reduction(
 ) -> None:
     drawn = data.draw(st.lists(kind(name), min_size=1, max_size=20))
     for example, expected in drawn:
-        for found, wanted in zip(example.reference.outputs, expected, strict=True):
-            assert found.dtype == wanted.dtype
+        for actual, wanted in zip(example.reference.outputs, expected, strict=True):
+            assert actual.dtype == wanted.dtype
             if wanted.dtype.kind == "f" and name not in EXTREMES:
-                assert np.allclose(found, wanted, rtol=1e-5, atol=1e-5, equal_nan=True)
+                assert np.allclose(actual, wanted, rtol=1e-5, atol=1e-5, equal_nan=True)
             else:
-                assert np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
+                assert np.array_equal(actual, wanted, equal_nan=wanted.dtype.kind == "f")
     runtime.check(*(example for example, _ in drawn))
 
 

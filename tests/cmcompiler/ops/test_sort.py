@@ -58,9 +58,9 @@ def test_the_order_is_that_of_torch(dtype: str, is_descending: bool, dim: int) -
     outputs = Out(dtype, x.shape), Out("int64", x.shape)
     given: list[Given] = [In(x), True, dim, is_descending, *outputs]
     values, places = calling("aten::sort.values_stable", *given).reference.outputs
-    found = torch.sort(torch.from_numpy(x), dim=dim, descending=is_descending, stable=True)
-    np.testing.assert_array_equal(values, found.values.numpy())
-    np.testing.assert_array_equal(places, found.indices.numpy())
+    actual = torch.sort(torch.from_numpy(x), dim=dim, descending=is_descending, stable=True)
+    np.testing.assert_array_equal(values, actual.values.numpy())
+    np.testing.assert_array_equal(places, actual.indices.numpy())
 
 
 @pytest.mark.parametrize("count", [1, FEW, FEW + 1])

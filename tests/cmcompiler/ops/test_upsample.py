@@ -45,8 +45,8 @@ def nearest(draw: st.DrawFn) -> Drawn:
     size, factors = sizes(draw, source)
     # torch supports only floats here: use the indices of the elements.
     places = torch.arange(source.array.size, dtype=torch.float32).reshape(source.array.shape)
-    found = torch.ops.aten.upsample_nearest2d.vec(places, size, factors).numpy()
-    expected = source.array.reshape(-1)[found.astype(int)]
+    actual = torch.ops.aten.upsample_nearest2d.vec(places, size, factors).numpy()
+    expected = source.array.reshape(-1)[actual.astype(int)]
     arguments = (source, size, factors, out(draw, expected))
     return calling("aten::upsample_nearest2d.vec_out", *arguments), expected
 
@@ -67,9 +67,9 @@ def bilinear(draw: st.DrawFn) -> Drawn:
 def test_upsample(runtime: Runtime, kind: object, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(kind(), min_size=1, max_size=15))
     for example, expected in drawn:
-        (found,) = example.reference.outputs
-        assert found.dtype == expected.dtype
-        assert np.allclose(found, expected, rtol=1e-5, atol=1e-5)
+        (actual,) = example.reference.outputs
+        assert actual.dtype == expected.dtype
+        assert np.allclose(actual, expected, rtol=1e-5, atol=1e-5)
     runtime.check(*(example for example, _ in drawn))
 
 

@@ -64,8 +64,8 @@ def test_reshape(data: st.DataObject, pair: tuple[tuple[int, ...], tuple[int, ..
     target = value(after, data.draw(orders(len(after))), 2048)
     graph = build_graph(copied(source, target))
     x = np.arange(np.prod(before), dtype=np.int8).reshape(before)
-    (found,) = evaluate(graph, [x]).outputs
-    assert np.array_equal(found, x.reshape(after))
+    (actual,) = evaluate(graph, [x]).outputs
+    assert np.array_equal(actual, x.reshape(after))
 
 
 def test_dimensions_of_1_come_and_go_without_moving_memory() -> None:

@@ -54,8 +54,8 @@ def test_a_movement_after_the_last_op_is_left_out(with_table: bool) -> None:
     (port,) = drained.outputs
     assert (port.fed, port.layout) == (True, "channels-last")
     sample = np.random.default_rng(1).integers(-128, 128, graph.inputs[0].shape, np.int8)
-    (found,) = evaluate(drained, (sample,)).outputs
-    np.testing.assert_array_equal(found, *evaluate(graph, (sample,)).outputs)
+    (actual,) = evaluate(drained, (sample,)).outputs
+    np.testing.assert_array_equal(actual, *evaluate(graph, (sample,)).outputs)
 
 
 def test_outputs_that_are_no_image_or_used_elsewhere_stay_whole() -> None:

@@ -44,8 +44,8 @@ def test_a_movement_goes_before_the_table_of_unsigned_bytes() -> None:
     assert [node.op.label for node in fed.nodes] == ["feed", "activation", "max_pool2d"]
     assert (fed.inputs[0].layout, fed.inputs[0].tensor.dtype) == ("channels-last", np.uint8)
     sample = np.random.default_rng(1).integers(0, 256, (1, 3, 6, 5), np.uint8)
-    (found,) = evaluate(fed, (sample,)).outputs
-    np.testing.assert_array_equal(found, *evaluate(graph, (sample,)).outputs)
+    (actual,) = evaluate(fed, (sample,)).outputs
+    np.testing.assert_array_equal(actual, *evaluate(graph, (sample,)).outputs)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_a_movement_before_the_first_op_is_left_out(graph: Graph, layout: str) -
     (port,) = fed.inputs
     assert (port.fed, port.layout) == (True, layout)
     sample = np.random.default_rng(1).integers(-128, 128, port.shape, np.int8)
-    (found,) = evaluate(fed, (sample,)).outputs
-    np.testing.assert_array_equal(found, *evaluate(graph, (sample,)).outputs)
+    (actual,) = evaluate(fed, (sample,)).outputs
+    np.testing.assert_array_equal(actual, *evaluate(graph, (sample,)).outputs)
 
 
 def test_memory_never_holds_the_input() -> None:

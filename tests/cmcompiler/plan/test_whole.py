@@ -26,8 +26,8 @@ def test_a_column_is_computed_as_a_row() -> None:
     columns = [node for node in rows_of_steps(graph.nodes) if node.op.view_of is None]
     for isa in Isa:
         for column, row in zip(columns, graph.nodes, strict=True):
-            found = [numbers(call) for call in whole_calls(column, isa)]
-            assert found == [numbers(call) for call in whole_calls(row, isa)]
+            actual = [numbers(call) for call in whole_calls(column, isa)]
+            assert actual == [numbers(call) for call in whole_calls(row, isa)]
             placed = {
                 word.tensor
                 for call in whole_calls(column, isa)

@@ -21,10 +21,10 @@ CLASSES = [
 
 def declarations() -> dict[str, dict[str, int]]:
     """Numbers by name, of all tables, unions and enums of the wheel's schema."""
-    found = importlib.util.find_spec("executorch")
-    if found is None or found.submodule_search_locations is None:
+    spec = importlib.util.find_spec("executorch")
+    if spec is None or spec.submodule_search_locations is None:
         pytest.skip("executorch is not installed")
-    folder = Path(next(iter(found.submodule_search_locations))) / "exir" / "_serialize"
+    folder = Path(next(iter(spec.submodule_search_locations))) / "exir" / "_serialize"
     text = "\n".join((folder / f"{name}.fbs").read_text() for name in ("program", "scalar_type"))
     text = re.sub(r"//.*", "", text)
     blocks = re.findall(r"(table|union|enum) (\w+)[^{]*\{([^}]*)\}", text)
@@ -62,10 +62,10 @@ def test_codes_are_complete(name: str) -> None:
 
 
 def test_identifier_is_that_of_the_wheel() -> None:
-    found = importlib.util.find_spec("executorch")
-    if found is None or found.submodule_search_locations is None:
+    spec = importlib.util.find_spec("executorch")
+    if spec is None or spec.submodule_search_locations is None:
         pytest.skip("executorch is not installed")
-    root = Path(next(iter(found.submodule_search_locations)))
+    root = Path(next(iter(spec.submodule_search_locations)))
     program = (root / "exir/_serialize/program.fbs").read_text()
     bundled = (root / "devtools/bundled_program/serialize/bundled_program_schema.fbs").read_text()
     assert f'file_identifier "{schema.FILE_IDENTIFIER.decode()}"' in program

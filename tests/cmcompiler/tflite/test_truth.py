@@ -20,7 +20,7 @@ def test_the_reference_computes_the_bytes_of_micro(name: str) -> None:
     graph = build_graph(parse(known.path.read_bytes(), known.path.suffix))
     (port,) = graph.inputs
     samples = [[x.reshape(port.shape)] for x in known.inputs[: SLOW.get(name)]]
-    found = [result.outputs[0].ravel() for result in evaluate_all(graph, samples)]
+    actual = [result.outputs[0].ravel() for result in evaluate_all(graph, samples)]
     assert known.outputs
     for outputs in known.outputs.values():
-        np.testing.assert_array_equal(found, outputs[: len(samples)])
+        np.testing.assert_array_equal(actual, outputs[: len(samples)])

@@ -99,9 +99,9 @@ def test_trained_networks_are_the_published_ones(name: str) -> None:
     assert model.weights.source is Origin.FILE
     sample = model.example_inputs[0]
     with torch.no_grad():
-        (found,) = model.module(sample).double().numpy()
+        (actual,) = model.module(sample).double().numpy()
     wanted = expected(name, read_layers(file), sample[0].double().numpy())
-    noise = float(np.square(found - wanted).sum())
+    noise = float(np.square(actual - wanted).sum())
     assert 10 * np.log10(float(np.square(wanted).sum()) / noise) > 100
 
 

@@ -30,18 +30,18 @@ def no_published_weights(monkeypatch, tmp_path):
 
 def layers(module: nn.Module, *inputs: torch.Tensor) -> list[tuple[object, ...]]:
     """Kind, kernel, and shapes of the layers with weights, in order of execution."""
-    found: list[tuple[object, ...]] = []
+    collected: list[tuple[object, ...]] = []
 
     def note(layer, given, made):
         details = getattr(layer, "kernel_size", ()), getattr(layer, "groups", 1)
-        found.append((type(layer).__name__, *details, given[0].shape[1:], made.shape[1:]))
+        collected.append((type(layer).__name__, *details, given[0].shape[1:], made.shape[1:]))
 
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
             layer.register_forward_hook(note)
     with torch.no_grad():
         module.eval()(*inputs)
-    return found
+    return collected
 
 
 def macs(layer: tuple[object, ...]) -> int:
@@ -81,8 +81,8 @@ def test_a_model_is_as_it_is_described(name):
 @pytest.mark.parametrize("name", known("macs"))
 def test_a_model_has_the_size_of_its_architecture(name):
     model = zoo.get(name)
-    found = sum(map(macs, layers(model.module(), torch.zeros(model.input_shape))))
-    assert found == pytest.approx(FIGURES[name].macs, rel=1e-3)
+    total = sum(map(macs, layers(model.module(), torch.zeros(model.input_shape))))
+    assert total == pytest.approx(FIGURES[name].macs, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", known("executorch"))
@@ -164,11 +164,11 @@ def programs() -> Programs:
 
 @pytest.mark.parametrize("name", zoo_models())
 def test_a_program_is_wholly_int8_between_its_boundaries(programs, name):
-    found = operators((programs[name] / PROGRAM).read_bytes())
+    operators_left = operators((programs[name] / PROGRAM).read_bytes())
     outside = FIGURES[name].outside if name in FIGURES else set()
-    assert {op for op in found if not op.startswith("cortex_m::")} <= outside
-    assert found["cortex_m::quantize_per_tensor"] == 1
-    assert found["cortex_m::dequantize_per_tensor"] == 1
+    assert {op for op in operators_left if not op.startswith("cortex_m::")} <= outside
+    assert operators_left["cortex_m::quantize_per_tensor"] == 1
+    assert operators_left["cortex_m::dequantize_per_tensor"] == 1
     assert read(ExportRecord, programs[name] / RECORD).float_operators == ()
 
 

@@ -34,7 +34,7 @@ from harness.tflite_short import short_call, short_names  # noqa: E402
 def outputs(call: TfliteCall) -> dict[str, np.ndarray]:
     """Each output of each sample; its state is kept from sample to sample."""
     interpreter = runtime.Interpreter.from_bytes(call.data)
-    found = {}
+    collected = {}
     for number, sample in enumerate(call.samples):
         for index, array in enumerate(sample):
             interpreter.set_input(array, index)
@@ -45,45 +45,45 @@ def outputs(call: TfliteCall) -> dict[str, np.ndarray]:
                 array = interpreter.get_output(index)
             except (IndexError, ValueError):
                 break
-            found[f"{call.name}.{number}.{index}"] = array.copy()
+            collected[f"{call.name}.{number}.{index}"] = array.copy()
             index += 1
-    return found
+    return collected
 
 
 def outputs_from_zero(call: TfliteCall) -> dict[str, np.ndarray]:
     """Each output of each sample, for which an interpreter starts from zero."""
-    found = {}
+    collected = {}
     for number, sample in enumerate(call.samples):
         (output,) = outputs(replace(call, samples=(sample,))).values()
-        found[f"{call.name}.{number}.0"] = output
-    return found
+        collected[f"{call.name}.{number}.0"] = output
+    return collected
 
 
 def outputs_of_litert(call: TfliteCall) -> dict[str, np.ndarray]:
     interpreter = Interpreter(model_content=call.data)
     interpreter.allocate_tensors()
-    found = {}
+    collected = {}
     for number, sample in enumerate(call.samples):
         for detail, array in zip(interpreter.get_input_details(), sample, strict=True):
             interpreter.set_tensor(detail["index"], array)
         interpreter.invoke()
         for index, detail in enumerate(interpreter.get_output_details()):
-            found[f"{call.name}.{number}.{index}"] = interpreter.get_tensor(detail["index"])
-    return found
+            collected[f"{call.name}.{number}.{index}"] = interpreter.get_tensor(detail["index"])
+    return collected
 
 
 def main() -> None:
     known = dict(np.load(HERE / "expected.npz"))
-    found = {name: array for name, array in known.items() if name.startswith(CMSIS_NN)}
+    listed = {name: array for name, array in known.items() if name.startswith(CMSIS_NN)}
     for call in tflite_calls():
         if call.name.startswith(CMSIS_NN):
             continue
         try:
-            found |= outputs_of_litert(call) if call.name.startswith(LITERT) else outputs(call)
+            listed |= outputs_of_litert(call) if call.name.startswith(LITERT) else outputs(call)
         except Exception as error:
             print(call.name, "fails:", error)
-    np.savez_compressed(HERE / "expected.npz", **found)
-    print(len(found), "arrays")
+    np.savez_compressed(HERE / "expected.npz", **listed)
+    print(len(listed), "arrays")
     short: dict[str, np.ndarray] = {}
     for name in short_names():
         of_litert = name.startswith((*LITERT, *SHORT_LITERT))

@@ -20,13 +20,13 @@ from cmbuild.cycles.registry import modelled_cores, timing_model
 
 def instructions(*lines: str) -> list[Instruction]:
     """With the suffix .n an instruction has two bytes, else four."""
-    found, address = [], 0
+    collected, address = [], 0
     for line in lines:
         mnemonic, _, operands = line.partition(" ")
         size = 2 if mnemonic.endswith(".n") else 4
-        found.append(decode(address, size, mnemonic, operands))
+        collected.append(decode(address, size, mnemonic, operands))
         address += size
-    return found
+    return collected
 
 
 def cycles(core: type[Core], *lines: str, taken: bool = False) -> float:

@@ -70,46 +70,46 @@ def test_of_a_sequence_all_samples_are_measured_and_a_part_says_so(tmp_path: Pat
     assert len(measured.samples) == 2 * MOST
     run, every = (stage(ReferenceStage, whole, samples=count) for count in (8, "all"))
     for each, samples in ((measured, 2 * MOST), (run, 8), (every, 2 * MOST)):
-        found = measure(each, each, None).fidelity
-        assert found is not None
-        assert (found.samples, found.sequence) == (samples, 2 * MOST)
+        fidelity = measure(each, each, None).fidelity
+        assert fidelity is not None
+        assert (fidelity.samples, fidelity.sequence) == (samples, 2 * MOST)
 
 
 def test_a_run_of_its_own_samples_measures_device_and_reference_on_them(tmp_path: Path) -> None:
     run = stage(ReferenceStage, plan(tmp_path), samples=4)
-    found = measure(run, run, [np.roll(run.outputs[0], 1, axis=2)])
-    assert found.accuracy is not None
-    assert (found.accuracy.float, found.accuracy.reference, found.accuracy.device) == (1, 1, 0)
-    assert found.fidelity is not None
-    assert (found.accuracy.samples, found.fidelity.samples) == (4, 4)
-    assert found.fidelity.snr_db == pytest.approx(6.02, abs=0.01)
+    actual = measure(run, run, [np.roll(run.outputs[0], 1, axis=2)])
+    assert actual.accuracy is not None
+    assert (actual.accuracy.float, actual.accuracy.reference, actual.accuracy.device) == (1, 1, 0)
+    assert actual.fidelity is not None
+    assert (actual.accuracy.samples, actual.fidelity.samples) == (4, 4)
+    assert actual.fidelity.snr_db == pytest.approx(6.02, abs=0.01)
 
 
 def test_more_samples_than_the_export_has_are_not_compared(tmp_path: Path) -> None:
     run = stage(ReferenceStage, plan(tmp_path), samples=9)
-    found = measure(run, run, run.outputs)
-    assert found.accuracy is not None
-    assert found.fidelity is not None
-    assert (len(run.samples), found.accuracy.samples, found.fidelity.samples) == (9, 5, 5)
+    fidelity = measure(run, run, run.outputs)
+    assert fidelity.accuracy is not None
+    assert fidelity.fidelity is not None
+    assert (len(run.samples), fidelity.accuracy.samples, fidelity.fidelity.samples) == (9, 5, 5)
 
 
 def test_a_run_of_one_sample_measures_the_reference_on_all(tmp_path: Path) -> None:
     made = plan(tmp_path)
     run, measured = stage(ReferenceStage, made), stage(MeasuredStage, made)
-    found = measure(run, measured, run.outputs)
-    assert found.accuracy is not None
-    assert (found.accuracy.device, found.accuracy.samples) == (None, 5)
-    assert found.fidelity is not None
-    assert found.warnings == ("SNR 6.0 dB against float: below 20 dB",)
+    fidelity = measure(run, measured, run.outputs)
+    assert fidelity.accuracy is not None
+    assert (fidelity.accuracy.device, fidelity.accuracy.samples) == (None, 5)
+    assert fidelity.fidelity is not None
+    assert fidelity.warnings == ("SNR 6.0 dB against float: below 20 dB",)
 
 
 def test_a_program_without_a_float_model_is_compared_with_labels_only(tmp_path: Path) -> None:
     run = stage(ReferenceStage, plan(tmp_path), samples=2)
     run.plan.source.export = run.plan.source.record = None
-    found = measure(run, None, run.outputs)
-    assert found.accuracy is not None
-    assert (found.accuracy.float, found.accuracy.device) == (None, 1)
-    assert (found.fidelity, found.warnings) == (None, ())
+    fidelity = measure(run, None, run.outputs)
+    assert fidelity.accuracy is not None
+    assert (fidelity.accuracy.float, fidelity.accuracy.device) == (None, 1)
+    assert (fidelity.fidelity, fidelity.warnings) == (None, ())
 
 
 def test_buffers_that_are_reset_make_other_outputs_than_the_float_models(tmp_path: Path) -> None:

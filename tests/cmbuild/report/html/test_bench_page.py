@@ -18,12 +18,12 @@ FAILED = replace(SLOW, board="microbit", result=None, failure="too big </td>")
 
 def test_numbers_are_those_of_json() -> None:
     cells = (SLOW, FAST, FAILED)
-    found = Page(bench_page(cells))
+    parsed = Page(bench_page(cells))
     document = json.loads(BenchReport(cells).document(()).model_dump_json())
-    assert (found.open, found.addresses, found.embedded) == ([], [], document)
-    assert_same_numbers(found.numbers, document)
-    assert {"cells.0.cycles", "cells.1.memory.ram.total"} <= found.numbers.keys()
-    assert "too big </td>" in [text.strip() for text in found.texts]
+    assert (parsed.open, parsed.addresses, parsed.embedded) == ([], [], document)
+    assert_same_numbers(parsed.numbers, document)
+    assert {"cells.0.cycles", "cells.1.memory.ram.total"} <= parsed.numbers.keys()
+    assert "too big </td>" in [text.strip() for text in parsed.texts]
 
 
 def test_only_verified_runs_are_points_and_the_best_has_a_ring() -> None:

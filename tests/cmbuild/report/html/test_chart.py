@@ -26,8 +26,10 @@ def drawn(count: int) -> list[Point]:
 
 def texts(svg: str) -> list[tuple[float, float, str, str]]:
     """Of each label its place, its anchor and its words."""
-    found = re.findall(r'<text x="([\d.-]+)" y="([\d.-]+)" text-anchor="(\w+)">([^<]*)</text>', svg)
-    return [(float(x), float(y), anchor, words) for x, y, anchor, words in found]
+    matches = re.findall(
+        r'<text x="([\d.-]+)" y="([\d.-]+)" text-anchor="(\w+)">([^<]*)</text>', svg
+    )
+    return [(float(x), float(y), anchor, words) for x, y, anchor, words in matches]
 
 
 @pytest.mark.parametrize("count", [1, 2, 9, 60])

@@ -40,10 +40,10 @@ def page(limits: dict[str, str | None] | None = None) -> tuple[str, dict[str, ob
 
 def test_numbers_are_those_of_json() -> None:
     html, document = page()
-    found = Page(html)
-    assert (found.open, found.addresses, found.embedded) == ([], [], document)
-    assert_same_numbers(found.numbers, document)
-    assert {"runs.0.metrics.0.before", "runs.0.metrics.4.after"} <= found.numbers.keys()
+    parsed = Page(html)
+    assert (parsed.open, parsed.addresses, parsed.embedded) == ([], [], document)
+    assert_same_numbers(parsed.numbers, document)
+    assert {"runs.0.metrics.0.before", "runs.0.metrics.4.after"} <= parsed.numbers.keys()
 
 
 def test_what_changed_is_told_beside_its_bars() -> None:

@@ -25,20 +25,20 @@ EVERY_NUMBER = (
 
 def test_numbers_are_those_of_json() -> None:
     document = json.loads(RunReport(MV2).document(()).model_dump_json())
-    found = Page(page(MV2))
-    assert (found.open, found.addresses) == ([], [])
-    assert set(EVERY_NUMBER) <= found.numbers.keys()
-    assert_same_numbers(found.numbers, document)
-    assert found.embedded == document
+    parsed = Page(page(MV2))
+    assert (parsed.open, parsed.addresses) == ([], [])
+    assert set(EVERY_NUMBER) <= parsed.numbers.keys()
+    assert_same_numbers(parsed.numbers, document)
+    assert parsed.embedded == document
 
 
 def test_text_of_models_stays_text() -> None:
     warned = replace(MV2, warnings=("</script><script>alert(1)</script>",))
     html = page(warned)
-    found = Page(html)
-    assert found.open == [] and found.embedded["warnings"] == list(warned.warnings)
+    parsed = Page(html)
+    assert parsed.open == [] and parsed.embedded["warnings"] == list(warned.warnings)
     assert html.count("<script") == 1
-    assert "</data>" in [text.strip() for text in found.texts], "the name of a layer"
+    assert "</data>" in [text.strip() for text in parsed.texts], "the name of a layer"
 
 
 def test_escapes_of_terminals_stay_out() -> None:
@@ -62,9 +62,9 @@ def test_reasons_and_sources_are_there() -> None:
 
 def test_cycles_with_flash_have_a_tile() -> None:
     flash = FlashCycles(109_000_000, 120_000_000, 5, 904.2, 3)
-    found = Page(page(replace(MV2, cycles=replace(MV2.cycles, with_flash=flash))))
-    assert found.numbers["cycles.with_flash.total"] == "109000000"
-    assert "With flash" in found.texts
+    parsed = Page(page(replace(MV2, cycles=replace(MV2.cycles, with_flash=flash))))
+    assert parsed.numbers["cycles.with_flash.total"] == "109000000"
+    assert "With flash" in parsed.texts
     assert "With flash" not in Page(page(MV2)).texts
 
 
@@ -73,9 +73,9 @@ def test_each_layer_has_its_error_beside_the_float_model() -> None:
     layers = (replace(first, error_steps=128.0, bound_steps=0.56), *others)
     fault = "fill at net.py:21 has 0.726 where the model has 0"
     wrong = replace(MV2.faithfulness, faithful=False, faults=(fault,))
-    found = Page(page(replace(MV2, layers=layers, faithfulness=wrong)))
-    assert found.numbers["layers.0.error_steps"] == "128.0"
-    assert f"Not faithful: {fault}." in found.texts
+    parsed = Page(page(replace(MV2, layers=layers, faithfulness=wrong)))
+    assert parsed.numbers["layers.0.error_steps"] == "128.0"
+    assert f"Not faithful: {fault}." in parsed.texts
     text = " ".join(" ".join(Page(page(MV2)).texts).split())
     assert "layer by layer: faithful: 1 of 1 layer." in text
     assert "Not faithful" not in text
@@ -83,9 +83,9 @@ def test_each_layer_has_its_error_beside_the_float_model() -> None:
 
 def test_accuracy_of_layers_where_it_is_known() -> None:
     first, *others = MV2.layers
-    found = Page(page(replace(MV2, layers=(replace(first, snr_db=31.5), *others))))
-    assert found.numbers["layers.0.snr_db"] == "31.5"
-    assert "SNR of a layer" in found.texts
+    parsed = Page(page(replace(MV2, layers=(replace(first, snr_db=31.5), *others))))
+    assert parsed.numbers["layers.0.snr_db"] == "31.5"
+    assert "SNR of a layer" in parsed.texts
 
 
 @pytest.mark.parametrize(

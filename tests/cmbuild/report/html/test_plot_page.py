@@ -12,11 +12,11 @@ from cmbuild.report.html.plot_page import axis, plot_page
 
 def test_the_page_has_its_points() -> None:
     points = [Point(1e6, 0.91, "small", "fits", "4 stages"), Point(3e6, 0.97, "large", "too big")]
-    found = Page(plot_page(points, "Search <b>", "cycles of one inference", "accuracy"))
-    assert (found.open, found.addresses) == ([], [])
-    assert_same_numbers(found.numbers, found.embedded)
-    assert [point["label"] for point in found.embedded["points"]] == ["small", "large"]
-    assert "Search <b>" in found.texts
+    parsed = Page(plot_page(points, "Search <b>", "cycles of one inference", "accuracy"))
+    assert (parsed.open, parsed.addresses) == ([], [])
+    assert_same_numbers(parsed.numbers, parsed.embedded)
+    assert [point["label"] for point in parsed.embedded["points"]] == ["small", "large"]
+    assert "Search <b>" in parsed.texts
 
 
 @pytest.mark.parametrize(

@@ -199,8 +199,8 @@ RIGHT = order.REWRITES
 
 
 def leaves(results: Any) -> list[torch.Tensor]:
-    found = torch.utils._pytree.tree_leaves(results)
-    return [each for each in found if isinstance(each, torch.Tensor)]
+    actual = torch.utils._pytree.tree_leaves(results)
+    return [each for each in actual if isinstance(each, torch.Tensor)]
 
 
 @pytest.mark.parametrize("kind", [Net, pytest.param(Spellings, marks=pytest.mark.long)])

@@ -29,10 +29,10 @@ def quantized(x: torch.Tensor, offset: float = 0.0) -> np.ndarray:
 def test_roundings_are_within_half_a_step_and_cancel_out() -> None:
     layer, x = errors(), torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
     layer.add(x, quantized(x))
-    found = layer.layer()
-    assert found.faithful
-    assert 0.45 < found.error_steps <= 0.5001
-    assert abs(found.mean_steps) < 0.1
+    actual = layer.layer()
+    assert actual.faithful
+    assert 0.45 < actual.error_steps <= 0.5001
+    assert abs(actual.mean_steps) < 0.1
 
 
 def test_an_offset_within_half_a_step_shows_in_the_mean() -> None:

@@ -42,17 +42,17 @@ def layers(span: float | None = None) -> dict[str, LayerResolution]:
 
 
 def test_each_layer_keeps_what_eight_bits_keep() -> None:
-    found = layers()
-    assert {"linear", "softmax"} <= found.keys()
-    assert all(each.snr_db > 25 for each in found.values())
+    listed = layers()
+    assert {"linear", "softmax"} <= listed.keys()
+    assert all(each.snr_db > 25 for each in listed.values())
 
 
 def test_a_spoilt_range_shows_where_it_costs_most() -> None:
-    found = layers(span=1000.0)
-    assert found["linear"].snr_db > 25
-    assert found["softmax"].snr_db < 15
-    assert found["softmax"].is_operand
-    assert abs(found["softmax"].span - 1000) < 5
+    listed = layers(span=1000.0)
+    assert listed["linear"].snr_db > 25
+    assert listed["softmax"].snr_db < 15
+    assert listed["softmax"].is_operand
+    assert abs(listed["softmax"].span - 1000) < 5
 
 
 def test_a_running_product_counts_as_a_whole_and_what_reads_its_end_does_alone() -> None:

@@ -101,9 +101,9 @@ def test_programs_compute_functions_by_table():
     quantized = quantize(module, samples[0], samples)
     assert quantized.float_operators == ()
     pte = lower(quantized, Target.parse("cortex-m55"))
-    found = operators(pte)
-    assert found["cortex_m::quantized_activation"] == 7
-    assert not any("function" in name or "hardswish" in name for name in found)
+    operators_left = operators(pte)
+    assert operators_left["cortex_m::quantized_activation"] == 7
+    assert not any("function" in name or "hardswish" in name for name in operators_left)
     graph = build_graph(read_program(pte))
     exact = np.concatenate([module(*x).detach().numpy() for x in samples])
     results = np.concatenate([evaluate(graph, [x.numpy()]).outputs[0] for (x,) in samples])

@@ -36,5 +36,5 @@ def test_within_a_step(name: str, arguments: list[object], size: float) -> None:
         f"{lowered._schema.name}.out", In(steps.numpy()), *given, Out("int8", tuple(real.shape))
     )
     exact = real.numpy() / output.scale + output.zero_point
-    found = example.reference.outputs[0]
-    assert np.abs(found - np.clip(exact, -128, 127)).max() < 0.6
+    actual = example.reference.outputs[0]
+    assert np.abs(actual - np.clip(exact, -128, 127)).max() < 0.6

@@ -46,8 +46,8 @@ def error_in_steps(
         for number in numbers
     ]
     example = calling(f"{lowered._schema.name}.out", *made, Out("int8", tuple(x.shape)))
-    found = example.reference.outputs[0].astype(np.float64) - output.zero_point
-    return float(np.abs(found - real.numpy() / output.scale).max())
+    actual = example.reference.outputs[0].astype(np.float64) - output.zero_point
+    return float(np.abs(actual - real.numpy() / output.scale).max())
 
 
 def quantization(x: Tensor) -> Quantization:
@@ -71,8 +71,8 @@ def test_parts_in_float_compute_the_same(dims: list[int], shaped: bool) -> None:
         ("group_norm", (3, torch.randn(3), torch.randn(3), 1e-5)),
     ):
         forms = (FLOAT_FORMS, UNROUNDED_FORMS)
-        exact, found = (form[f"cmbuild::{name}"](x, *arguments) for form in forms)
-        torch.testing.assert_close(found, exact)
+        exact, actual = (form[f"cmbuild::{name}"](x, *arguments) for form in forms)
+        torch.testing.assert_close(actual, exact)
 
 
 sizes = st.floats(1e-3, 1e3)

@@ -41,8 +41,8 @@ def observed(x: Tensor) -> Quantization:
     return Quantization(scale, round(-128 - low / scale), -128, 127)
 
 
-def snr(found: Any, real: Any) -> float:
-    noise = np.square(np.asarray(found) - real).sum()
+def snr(actual: Any, real: Any) -> float:
+    noise = np.square(np.asarray(actual) - real).sum()
     return float(10 * np.log10(np.square(real).sum() / noise))
 
 
@@ -170,5 +170,5 @@ def test_states_in_buffers_carry_over_from_run_to_run() -> None:
     with torch.no_grad():
         real = np.stack([module(*frame).numpy() for frame in frames])
     arrays = [[x.numpy() for x in frame] for frame in frames]
-    found = np.stack([run.outputs[0] for run in evaluate_all(graph, arrays)])
-    assert snr(found, real) > 35
+    actual = np.stack([run.outputs[0] for run in evaluate_all(graph, arrays)])
+    assert snr(actual, real) > 35

@@ -32,8 +32,8 @@ def test_a_sequence() -> None:
     with torch.no_grad():
         real = np.stack([module(*frame).numpy() for frame in frames])
     arrays = [[x.numpy() for x in frame] for frame in frames]
-    found = np.stack([run.outputs[0] for run in evaluate_all(graph, arrays)])
-    assert 10 * np.log10(np.square(real).sum() / np.square(found - real).sum()) > 35
+    actual = np.stack([run.outputs[0] for run in evaluate_all(graph, arrays)])
+    assert 10 * np.log10(np.square(real).sum() / np.square(actual - real).sum()) > 35
 
 
 def test_a_sequence_of_int16() -> None:

@@ -35,6 +35,6 @@ def test_models_stay_in_int8(layers, shape):
     data = lower(quantized, Target.parse("cortex-m55"))
     assert operators(data)["cmbuild::quantized_upsample_bilinear2d"] == 1
     graph = build_graph(read_program(data))
-    found = np.concatenate([evaluate(graph, [x.numpy()]).outputs[0] for (x,) in samples])
+    actual = np.concatenate([evaluate(graph, [x.numpy()]).outputs[0] for (x,) in samples])
     exact = np.concatenate([module(x).detach().numpy() for (x,) in samples])
-    assert 10 * np.log10(np.sum(exact**2) / np.sum((found - exact) ** 2)) > 30
+    assert 10 * np.log10(np.sum(exact**2) / np.sum((actual - exact) ** 2)) > 30

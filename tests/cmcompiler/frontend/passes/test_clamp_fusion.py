@@ -57,7 +57,7 @@ def test_the_operator_before_clamps(producer, activation, channels, expected):
     with torch.no_grad():
         right = quantized.program.module(check_guards=False)(*samples[1]).numpy()
     given = samples[1][0].numpy()
-    (found,) = evaluate(build_graph(read_program(pte)), [given]).outputs
+    (actual,) = evaluate(build_graph(read_program(pte)), [given]).outputs
     steps = np.unique(np.abs(right))[1]
-    assert np.abs(found - right).max() <= steps * 1.01
-    assert np.mean(found != right) < 0.05
+    assert np.abs(actual - right).max() <= steps * 1.01
+    assert np.mean(actual != right) < 0.05

@@ -37,7 +37,7 @@ def test_a_class_is_found_in_integers():
         graph = build_graph(read_program(program))
         assert Arithmetic.FLOAT not in set(arithmetics(graph))
         assert operators(program).get("cortex_m::dequantize_per_tensor", 0) == has_scores
-        found = evaluate(graph, [samples[0][0].numpy()]).outputs[0]
+        actual = evaluate(graph, [samples[0][0].numpy()]).outputs[0]
         expected = quantized.program.module(check_guards=False)(*samples[0])
         expected = expected[0] if has_scores else expected
-        assert np.array_equal(found, expected.numpy())
+        assert np.array_equal(actual, expected.numpy())

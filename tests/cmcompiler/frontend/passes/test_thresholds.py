@@ -39,10 +39,10 @@ def test_elements_compare_as_the_numbers_that_they_stand_for(
     samples = [(torch.linspace(-2, 2, 32)[None],) for _ in range(2)]
     compiled = api.compile(Comparing(compare), samples[0], samples)
     given = [(sample.numpy(),) for (sample,) in samples[:1]]
-    scores, *found = next(iter(api.reference(compiled, given)))
+    scores, *actual = next(iter(api.reference(compiled, given)))
     scale, zero_point = compiled.contract.outputs[0].scale, compiled.contract.outputs[0].zero_point
     assert scale is not None and zero_point is not None
-    for number, result in zip(NUMBERS, found, strict=True):
+    for number, result in zip(NUMBERS, actual, strict=True):
         nearest = number
         if compare in (operator.eq, operator.ne) and math.isfinite(number):
             nearest = float(np.float32(round(number / scale) * scale))

@@ -83,9 +83,9 @@ def test_computed_float_masks(shape: tuple[int, ...]) -> None:
 def test_layers(is_first: bool) -> None:
     (x,) = tensors((2, 5, 8))
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=is_first)
-    found = targets(rewritten(layer, x))
-    assert found.count(OWN) == 1
-    assert found.count("cmbuild.layer_norm.default") == 2
+    operators = targets(rewritten(layer, x))
+    assert operators.count(OWN) == 1
+    assert operators.count("cmbuild.layer_norm.default") == 2
 
 
 class Decoder(nn.Module):
@@ -99,5 +99,5 @@ class Decoder(nn.Module):
 
 
 def test_a_mask_made_by_the_model() -> None:
-    found = targets(rewritten(Decoder(), *tensors((2, 5, 8), (2, 7, 8))))
-    assert found.count(OWN) == 2
+    operators = targets(rewritten(Decoder(), *tensors((2, 5, 8), (2, 7, 8))))
+    assert operators.count(OWN) == 2

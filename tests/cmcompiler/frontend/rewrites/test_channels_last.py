@@ -56,7 +56,7 @@ def test_margins_of_sums_lie_where_they_belong():
     samples = [(torch.randn(1, 4, 1, 32),) for _ in range(4)]
     module = Padded().eval()
     compiled = api.compile(module, samples[0], samples)
-    found = api.reference(compiled, [(x.numpy(),) for (x,) in samples])
+    actual = api.reference(compiled, [(x.numpy(),) for (x,) in samples])
     with torch.no_grad():
         exact = [module(*sample) for sample in samples]
-    assert snr(exact, [torch.from_numpy(outputs[0].copy()) for outputs in found]) > 30
+    assert snr(exact, [torch.from_numpy(outputs[0].copy()) for outputs in actual]) > 30

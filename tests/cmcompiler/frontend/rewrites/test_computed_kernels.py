@@ -42,8 +42,8 @@ class Computed(nn.Module):
 @pytest.mark.parametrize("name", FORMS)
 def test_a_kernel_multiplies_patches(name: str) -> None:
     function, x, kernel = FORMS[name]
-    found = targets(rewritten(Computed(function), x, kernel, tolerance=1e-4))
-    assert "aten.bmm.default" in found and not any("conv" in each for each in found)
+    operators = targets(rewritten(Computed(function), x, kernel, tolerance=1e-4))
+    assert "aten.bmm.default" in operators and not any("conv" in each for each in operators)
 
 
 def test_constant_kernels_stay_convolutions() -> None:

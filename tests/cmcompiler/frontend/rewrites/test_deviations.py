@@ -29,5 +29,5 @@ def test_own(name: str) -> None:
 
 
 def test_other_lengths_stay() -> None:
-    found = targets(rewritten(Function(lambda x: x.norm(p=3, dim=-1)), X))
-    assert found == ["aten.linalg_vector_norm.default"]
+    operators = targets(rewritten(Function(lambda x: x.norm(p=3, dim=-1)), X))
+    assert operators == ["aten.linalg_vector_norm.default"]

@@ -89,10 +89,10 @@ def test_the_form_is_the_same_tensor(name: str) -> None:
     assert module is not None
     module.recompile()
     expected = mask(X, PADDED)
-    found = module(X, PADDED)
+    actual = module(X, PADDED)
     kept = expected > number / 2
-    torch.testing.assert_close(found[kept], expected[kept])
-    assert torch.equal(found > number / 2, kept)
+    torch.testing.assert_close(actual[kept], expected[kept])
+    assert torch.equal(actual > number / 2, kept)
 
 
 def test_two_masks_are_one() -> None:

@@ -31,9 +31,9 @@ JOINED: dict[str, Callable[[Tensor], Tensor]] = {
 
 @pytest.mark.parametrize("name", JOINED)
 def test_joined(name: str) -> None:
-    found = targets(rewritten(Function(JOINED[name]), X))
-    assert "cmbuild.masked_softmax.default" in found
-    assert not any("masked_fill" in each or "where" in each for each in found)
+    operators = targets(rewritten(Function(JOINED[name]), X))
+    assert "cmbuild.masked_softmax.default" in operators
+    assert not any("masked_fill" in each or "where" in each for each in operators)
 
 
 KEPT: dict[str, Callable[[Tensor], Tensor]] = {
@@ -45,8 +45,8 @@ KEPT: dict[str, Callable[[Tensor], Tensor]] = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_kept(name: str) -> None:
-    found = targets(rewritten(Function(KEPT[name]), X, by=join_masks))
-    assert "cmbuild.masked_softmax.default" not in found
+    operators = targets(rewritten(Function(KEPT[name]), X, by=join_masks))
+    assert "cmbuild.masked_softmax.default" not in operators
 
 
 class Pooling(nn.Module):
@@ -68,7 +68,7 @@ def test_masked_steps_cost_no_accuracy() -> None:
     samples = [(torch.randn(1, 12, 8), torch.rand(1, 12) > 0.4) for _ in range(8)]
     compiled = api.compile(module, samples[0], samples)
     assert not any(step.reason and "float" in step.reason for step in compiled.placement)
-    found = api.reference(compiled, [tuple(x.numpy() for x in sample) for sample in samples])
+    actual = api.reference(compiled, [tuple(x.numpy() for x in sample) for sample in samples])
     with torch.no_grad():
         exact = [module(*sample) for sample in samples]
-    assert snr(exact, [torch.from_numpy(outputs[0].copy()) for outputs in found]) > 30
+    assert snr(exact, [torch.from_numpy(outputs[0].copy()) for outputs in actual]) > 30

@@ -68,16 +68,16 @@ BATCHES: dict[str, Compute] = {
 
 @pytest.mark.parametrize("name", LINEARS)
 def test_products_with_constants(name: str) -> None:
-    found = targets(rewritten(Products(LINEARS[name]), X, Y))
-    assert LINEAR in found
-    assert BMM not in found
+    operators = targets(rewritten(Products(LINEARS[name]), X, Y))
+    assert LINEAR in operators
+    assert BMM not in operators
 
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_products_of_inputs(name: str) -> None:
-    found = targets(rewritten(Products(BATCHES[name]), X, Y))
-    assert BMM in found
-    assert not {"aten.matmul.default", "aten.einsum.default"} & set(found)
+    operators = targets(rewritten(Products(BATCHES[name]), X, Y))
+    assert BMM in operators
+    assert not {"aten.matmul.default", "aten.einsum.default"} & set(operators)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_products_of_any_letters(equation: str) -> None:
     def compute(_: Products, x: Tensor, y: Tensor) -> Tensor:
         return torch.einsum(equation, *(x, y, x)[: equation.count(",") + 1])
 
-    found = targets(rewritten(Products(compute), X, Y, tolerance=1e-4))
-    assert {BMM, "cmbuild.sum.default"} & set(found)
-    assert "aten.einsum.default" not in found
+    operators = targets(rewritten(Products(compute), X, Y, tolerance=1e-4))
+    assert {BMM, "cmbuild.sum.default"} & set(operators)
+    assert "aten.einsum.default" not in operators
 
 
 @pytest.mark.parametrize(
@@ -98,16 +98,16 @@ def test_products_of_any_letters(equation: str) -> None:
     [("bhqd->dq", "cmbuild.sum.default"), ("b h q d -> d q b h", "aten.permute.default")],
 )
 def test_einsum_of_one_operand(equation: str, operator: str) -> None:
-    found = targets(rewritten(Function(lambda x: torch.einsum(equation, x)), X, tolerance=1e-4))
-    assert operator in found
-    assert "aten.einsum.default" not in found
+    operators = targets(rewritten(Function(lambda x: torch.einsum(equation, x)), X, tolerance=1e-4))
+    assert operator in operators
+    assert "aten.einsum.default" not in operators
 
 
 def test_einsum_without_sums_multiplies_elements() -> None:
     compute: Compute = lambda _, x, y: torch.einsum("bhqd,bhdk->bhqdk", x, y)  # noqa: E731
-    found = targets(rewritten(Products(compute), X, Y))
-    assert "cmbuild.mul.default" in found
-    assert BMM not in found
+    operators = targets(rewritten(Products(compute), X, Y))
+    assert "cmbuild.mul.default" in operators
+    assert BMM not in operators
 
 
 def test_diagonals_stay() -> None:

@@ -89,8 +89,8 @@ class LastOutputs(nn.Module):
 def test_what_is_not_used_is_not_computed(kind: Any) -> None:
     made = layer(kind, bidirectional=True)
     own = f"cmbuild.{kind.__name__.lower()}.default"
-    found = targets(rewritten(LastOutputs(made), sequence({})))
-    assert found == [own, "aten.select.int"] * 2 + ["aten.cat.default"]
+    operators = targets(rewritten(LastOutputs(made), sequence({})))
+    assert operators == [own, "aten.select.int"] * 2 + ["aten.cat.default"]
 
 
 class Cells(nn.Module):
@@ -124,5 +124,5 @@ class Loose(nn.Module):
 
 
 def test_computed_weights_stay() -> None:
-    found = targets(rewritten(Loose(), sequence({}), torch.randn(3 * UNITS, FEATURES)))
-    assert "aten.gru.input" in found
+    operators = targets(rewritten(Loose(), sequence({}), torch.randn(3 * UNITS, FEATURES)))
+    assert "aten.gru.input" in operators

@@ -25,8 +25,8 @@ def test_a_few_samples_are_computed() -> None:
     graph, relu = graph_and_result()
     rows = [(torch.full((3,), float(i)), -torch.ones(3), torch.ones(1)) for i in range(20)]
     note_samples(graph, rows)
-    found = [float(value[0]) for (value,) in sampled(relu)]
-    assert found == [max(i - 1.0, 0.0) for i in range(0, 20, 3)]
+    actual = [float(value[0]) for (value,) in sampled(relu)]
+    assert actual == [max(i - 1.0, 0.0) for i in range(0, 20, 3)]
 
 
 def test_without_samples_nothing_is_known() -> None:

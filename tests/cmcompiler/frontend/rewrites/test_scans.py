@@ -19,10 +19,10 @@ SCANS = {
 @pytest.mark.parametrize("size", [1, 2, 7, 16])
 def test_scans(name: str, size: int) -> None:
     x = torch.randn(size, size, size, generator=torch.Generator().manual_seed(size))
-    found = targets(rewritten(Function(SCANS[name]), x, by=double_scans))
+    operators = targets(rewritten(Function(SCANS[name]), x, by=double_scans))
     steps = (size - 1).bit_length()
-    assert sum(f".{name}." in each for each in found) == steps
-    assert len(found) == 5 * steps
+    assert sum(f".{name}." in each for each in operators) == steps
+    assert len(operators) == 5 * steps
 
 
 def test_extremes_whose_indices_are_used_stay() -> None:

@@ -148,8 +148,8 @@ def test_numbers_that_scores_reach_are_no_sentinels(
         return function(x, m, -100.0)
 
     x = tensor(2, 6, 6) * factor + shift
-    found = targets(with_values(Masked(masked), x, PADDED[:, None]))
-    assert (operator in found) == is_left
+    operators = targets(with_values(Masked(masked), x, PADDED[:, None]))
+    assert (operator in operators) == is_left
 
 
 def test_a_float_tensor_that_is_given_is_added_to_scores() -> None:
@@ -157,8 +157,8 @@ def test_a_float_tensor_that_is_given_is_added_to_scores() -> None:
         return F.scaled_dot_product_attention(x, x, x, m)
 
     mask = torch.where(PADDED, -math.inf, torch.arange(6.0))
-    found = targets(with_values(Masked(attention), tensor(2, 6, 6), mask))
-    assert "cmbuild.biased_attention.default" in found
+    operators = targets(with_values(Masked(attention), tensor(2, 6, 6), mask))
+    assert "cmbuild.biased_attention.default" in operators
 
 
 @pytest.mark.parametrize("number", [-1e9, LOWEST])
@@ -192,8 +192,8 @@ def test_results_keep_their_sentinels() -> None:
     def logits(x: Tensor, m: Tensor) -> Tensor:
         return x + torch.where(m, -1e9, 0.0)
 
-    found = targets(rewritten(Masked(logits), tensor(2, 6), PADDED))
-    assert found[-1] == "aten.where.ScalarOther" and "aten.add.Tensor" not in found
+    operators = targets(rewritten(Masked(logits), tensor(2, 6), PADDED))
+    assert operators[-1] == "aten.where.ScalarOther" and "aten.add.Tensor" not in operators
 
 
 def test_inputs_of_other_values_are_no_masks() -> None:
@@ -238,7 +238,7 @@ def test_whole_programs_compute_masks_in_integers() -> None:
     with torch.no_grad():
         exact = [module(*sample) for sample in samples]
     for number in range(len(exact[0])):
-        found = [torch.from_numpy(outputs[number].copy()) for outputs in results]
-        assert snr([outputs[number] for outputs in exact], found) > 30, number
+        actual = [torch.from_numpy(outputs[number].copy()) for outputs in results]
+        assert snr([outputs[number] for outputs in exact], actual) > 30, number
     for outputs, (_, padded, _) in zip(results, samples, strict=True):
         assert not outputs[1][..., padded[0].numpy()].any()

@@ -95,8 +95,8 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
 @pytest.mark.parametrize("name", SPELLED)
 def test_spelled(name: str) -> None:
     compute, expected = SPELLED[name]
-    found = targets(rewritten(Function(compute), IMAGE, by=spell_combinations))
-    assert [each.split(".")[1] for each in found] == expected.split()
+    operators = targets(rewritten(Function(compute), IMAGE, by=spell_combinations))
+    assert [each.split(".")[1] for each in operators] == expected.split()
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_spelled(name: str) -> None:
     ],
 )
 def test_ranks_are_places_of_sorted_elements(compute: Callable[[Tensor], Tensor]) -> None:
-    found = targets(rewritten(Function(compute), IMAGE, by=spell_combinations))
-    assert "aten.sort.stable" in found
+    operators = targets(rewritten(Function(compute), IMAGE, by=spell_combinations))
+    assert "aten.sort.stable" in operators
 
 
 def test_an_instance_norm_with_running_statistics_is_a_batch_norm() -> None:
@@ -128,8 +128,8 @@ def test_a_batch_norm_without_running_statistics_is_a_group_norm(
     if is_affine:
         torch.nn.init.normal_(layer.weight)
         torch.nn.init.normal_(layer.bias)
-    found = targets(rewritten(layer, torch.randn(shape), by=spell_combinations))
-    assert "aten.group_norm.default" in found and "aten.batch_norm.default" not in found
+    operators = targets(rewritten(layer, torch.randn(shape), by=spell_combinations))
+    assert "aten.group_norm.default" in operators and "aten.batch_norm.default" not in operators
 
 
 KEPT: dict[str, Callable[[Tensor], Tensor]] = {
@@ -146,16 +146,18 @@ KEPT: dict[str, Callable[[Tensor], Tensor]] = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_kept(name: str) -> None:
-    found = targets(rewritten(Function(KEPT[name]), IMAGE, by=spell_combinations))
-    assert name in [each.split(".")[1] for each in found]
+    operators = targets(rewritten(Function(KEPT[name]), IMAGE, by=spell_combinations))
+    assert name in [each.split(".")[1] for each in operators]
 
 
 @pytest.mark.parametrize(("mode", "operator"), [("sum", "sum"), ("mean", "mean"), ("max", "amax")])
 def test_bags_of_one_size_are_reductions_of_rows(mode: str, operator: str) -> None:
     bag, indices = nn.EmbeddingBag(20, 6, mode=mode), torch.arange(14).reshape(2, 7)
-    found = targets(rewritten(bag, indices))
-    assert "aten.embedding.default" in found and not any("embedding_bag" in x for x in found)
-    assert any(operator in each for each in found)
+    operators = targets(rewritten(bag, indices))
+    assert "aten.embedding.default" in operators and not any(
+        "embedding_bag" in x for x in operators
+    )
+    assert any(operator in each for each in operators)
 
 
 def test_bags_of_several_sizes_stay() -> None:
@@ -167,5 +169,5 @@ def test_bags_of_several_sizes_stay() -> None:
         def forward(self, x: Tensor) -> Tensor:
             return self.rows(x, torch.tensor([0, 2, 3]))
 
-    found = targets(rewritten(Bags(), torch.arange(14), by=spell_combinations))
-    assert any("embedding_bag" in each for each in found)
+    operators = targets(rewritten(Bags(), torch.arange(14), by=spell_combinations))
+    assert any("embedding_bag" in each for each in operators)

@@ -29,8 +29,8 @@ def test_operators_compute_on_images(name):
     volume = torch.randn(2, 4, 6, 7, 5)
     graph = rewritten(OPERATORS[name], volume, by=compute_volumes_on_images)
     assert not [name for name in targets(graph) if "3d" in name]
-    found = [n for n in graph.graph.nodes if str(n.target).startswith("aten.batch_norm")]
-    assert all(node.meta["val"].dim() == 4 for node in found)
+    listed = [n for n in graph.graph.nodes if str(n.target).startswith("aten.batch_norm")]
+    assert all(node.meta["val"].dim() == 4 for node in listed)
 
 
 def test_what_follows_a_convolution_stays_beside_it():

@@ -38,9 +38,9 @@ def residual(self: Tokens, token: Tensor, x: Tensor) -> Tensor:
 
 
 def test_a_residual_stream_is_two() -> None:
-    found = targets(rewritten(Tokens(residual), X))
-    assert found.count(CAT) == 1
-    assert (found.count(NORM), found.count("aten.slice.Tensor")) == (3, 1)
+    operators = targets(rewritten(Tokens(residual), X))
+    assert operators.count(CAT) == 1
+    assert (operators.count(NORM), operators.count("aten.slice.Tensor")) == (3, 1)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,6 @@ def test_results_stay(compute: Callable[[Tokens, Tensor, Tensor], Tensor]) -> No
     ids=["without a norm", "norm over the parts"],
 )
 def test_others_stay_together(compute: Callable[[Tokens, Tensor, Tensor], Tensor]) -> None:
-    found = targets(rewritten(Tokens(compute), X))
-    assert found.index(CAT) < max(i for i, target in enumerate(found) if target != CAT)
-    assert found.count(CAT) == sum(found.count(add) for add in ADDS) == 1
+    operators = targets(rewritten(Tokens(compute), X))
+    assert operators.index(CAT) < max(i for i, target in enumerate(operators) if target != CAT)
+    assert operators.count(CAT) == sum(operators.count(add) for add in ADDS) == 1

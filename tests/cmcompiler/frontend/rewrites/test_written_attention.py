@@ -60,9 +60,9 @@ SPELLINGS: dict[str, Compute] = {
 
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_spellings(name: str) -> None:
-    found = targets(rewritten(Written(SPELLINGS[name]), *inputs(2, 3)))
-    assert OWN in found
-    assert "aten.softmax.int" not in found
+    operators = targets(rewritten(Written(SPELLINGS[name]), *inputs(2, 3)))
+    assert OWN in operators
+    assert "aten.softmax.int" not in operators
 
 
 def biased(self: Written, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -110,8 +110,8 @@ def reused(_: Written, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     ids=["other dimension", "exp", "scaled rows", "weights used twice", "broadcast"],
 )
 def test_others_stay(compute: Compute) -> None:
-    found = targets(rewritten(Written(compute), *inputs(2, 3)))
-    assert not {OWN, MASKED} & set(found)
+    operators = targets(rewritten(Written(compute), *inputs(2, 3)))
+    assert not {OWN, MASKED} & set(operators)
 
 
 @pytest.mark.parametrize("mask", [None, torch.ones(5, 5).triu(1).bool()], ids=["none", "causal"])

@@ -64,5 +64,5 @@ def test_a_copy_of_the_kept_channels_gives_their_numbers(
         source[tie.read] = made[tie.written]
         output = Channels(rule.bounds(bounds), made)
         part = rule.pruned([Channels(bounds[0], source)], output)
-        (found,) = part.reference(image[..., source])
-        np.testing.assert_array_equal(found, whole[..., made])
+        (actual,) = part.reference(image[..., source])
+        np.testing.assert_array_equal(actual, whole[..., made])

@@ -35,17 +35,17 @@ def scheme(height: int, width: int, stride: tuple[int, int]) -> Scheme | None:
     [("mve/depthwise_loops.h", "MOST_ROUNDS"), ("dsp/depthwise_bands.h", "MOST_BANDS")],
 )
 def test_limits_are_those_of_the_microkernels(source: str, limit: str) -> None:
-    found = re.search(rf"{limit} = (\d+)", (RUNTIME / "isa" / source).read_text())
-    assert found is not None and int(found[1]) == getattr(depthwise_schemes, limit)
+    matches = re.search(rf"{limit} = (\d+)", (RUNTIME / "isa" / source).read_text())
+    assert matches is not None and int(matches[1]) == getattr(depthwise_schemes, limit)
 
 
 @pytest.mark.parametrize("stride", [(1, 1), (2, 1), (2, 2)])
 @pytest.mark.parametrize("height", [1, 3, 8, 20])
 def test_the_table_of_rounds_holds_all_columns(height: int, stride: tuple[int, int]) -> None:
     for width in range(3, 130):
-        found = scheme(height, width, stride)
-        assert found is not None
-        if found.microkernel is depthwise_schemes.FOR_3X3:
-            suffix = found.kernel.removeprefix("depthwise_conv2d_3x3").removesuffix("_half_up")
-            columns = found.portions * found.chunk
+        actual = scheme(height, width, stride)
+        assert actual is not None
+        if actual.microkernel is depthwise_schemes.FOR_3X3:
+            suffix = actual.kernel.removeprefix("depthwise_conv2d_3x3").removesuffix("_half_up")
+            columns = actual.portions * actual.chunk
             assert columns <= depthwise_schemes.MOST_ROUNDS * ROUND[suffix]

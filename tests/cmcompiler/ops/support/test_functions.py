@@ -25,10 +25,10 @@ def numbers(spread: float, count: int = 200_000) -> Floats:
     return np.concatenate([wide, wide * 1e-2, wide * 1e-5]).astype(np.float32)
 
 
-def error(found: Floats, exact: Doubles) -> float:
+def error(actual: Floats, exact: Doubles) -> float:
     """The largest relative error among normal numbers."""
     normal = (np.abs(exact) > TINY) & (np.abs(exact) < HUGE)
-    wrong = np.abs(found[normal].astype(np.float64) - exact[normal])
+    wrong = np.abs(actual[normal].astype(np.float64) - exact[normal])
     return float((wrong / np.abs(exact[normal])).max())
 
 
@@ -141,9 +141,9 @@ NAMES = {
 )
 def test_limits_are_numpys(name: str) -> None:
     with np.errstate(all="ignore"):
-        found = getattr(functions, name)(SPECIAL)
+        actual = getattr(functions, name)(SPECIAL)
         exact = getattr(np, NAMES.get(name, name))(SPECIAL)
-    assert np.allclose(found, exact, rtol=1e-6, atol=0, equal_nan=True)
+    assert np.allclose(actual, exact, rtol=1e-6, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -158,18 +158,18 @@ def test_odd_functions_keep_the_sign_of_zero(name: str) -> None:
 def test_limits_of_two_numbers_are_numpys(name: str) -> None:
     x, y = (side.ravel() for side in np.meshgrid(SPECIAL, SPECIAL))
     with np.errstate(all="ignore"):
-        found = getattr(functions, name)(x, y)
+        actual = getattr(functions, name)(x, y)
         exact = getattr(np, NAMES.get(name, name))(x, y)
-    assert np.allclose(found, exact, rtol=3e-6, atol=1e-45, equal_nan=True)
+    assert np.allclose(actual, exact, rtol=3e-6, atol=1e-45, equal_nan=True)
     known = ~np.isnan(exact)
-    assert np.array_equal(np.signbit(found[known]), np.signbit(exact[known]))
+    assert np.array_equal(np.signbit(actual[known]), np.signbit(exact[known]))
 
 
 def test_overflow_and_underflow() -> None:
     x = np.array([88.72283, 88.7229, -87.4, -103, -103.97, -103.98], np.float32)
     with np.errstate(all="ignore"):
-        found = functions.exp(x)
-    assert np.isinf(found).tolist() == [False, True, False, False, False, False]
-    assert (found == 0).tolist() == [False, False, False, False, False, True]
+        actual = functions.exp(x)
+    assert np.isinf(actual).tolist() == [False, True, False, False, False, False]
+    assert (actual == 0).tolist() == [False, False, False, False, False, True]
     subnormal = np.float32(2**-149)
-    assert found[3] == found[4] == subnormal
+    assert actual[3] == actual[4] == subnormal

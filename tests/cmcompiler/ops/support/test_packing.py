@@ -65,7 +65,7 @@ def test_outputs_that_round_half_up_have_products_of_their_own_with_helium(
 def test_constant_channels_do_not_bar_a_layer_from_fast_roundings(odd: str) -> None:
     """Whatever their scale is, the outputs of all channels stay the same."""
     random = np.random.default_rng(len(odd))
-    found = []
+    collected = []
     for _ in range(100):
         weights = random.integers(-127, 128, (6, 9)).astype(np.int8)
         bias = random.integers(-20000, 20000, 6).astype(np.int32)
@@ -102,9 +102,9 @@ def test_constant_channels_do_not_bar_a_layer_from_fast_roundings(odd: str) -> N
             packed(inputs @ filters.weights.T.astype(np.int64) + filters.bias),
             given(inputs @ weights.T.astype(np.int64) + bias),
         )
-        found.append(filters.rounding is not Rounding.GENERAL)
+        collected.append(filters.rounding is not Rounding.GENERAL)
     # A large shift to the left may leave a channel that varies.
-    assert all(found) or odd == "left"
+    assert all(collected) or odd == "left"
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,13 @@ def groups(graph: Graph, isa: Isa) -> tuple[Draft, Bands, list[Stream]]:
     whole = way.whole
     computation = Computation(graph, whole.storage, whole.calls, way.row_calls, isa)
     grouping = Grouping(computation)
-    found = []
+    collected = []
     for end in range(1, len(graph.nodes) + 1):
         for start in grouping.starts(end, 1 << 30):
             bands = tuple(1 for _ in grouping.calls(start, end))
             if stream := grouping.make(start, end, bands):
-                found.append(stream)
-    return whole, Bands(computation, grouping), found[-FEW:]
+                collected.append(stream)
+    return whole, Bands(computation, grouping), collected[-FEW:]
 
 
 @pytest.mark.parametrize("isa", Isa)

@@ -10,8 +10,8 @@ from cmcompiler.plan.streams.laps import Lap, laps
 TURNS = st.lists(st.integers(0, 5), min_size=1, max_size=12)
 
 
-def unrolled(found: list[Lap]) -> list[int]:
-    return [turn for lap in found for _ in range(lap.rounds) for turn in lap.turns]
+def unrolled(collected: list[Lap]) -> list[int]:
+    return [turn for lap in collected for _ in range(lap.rounds) for turn in lap.turns]
 
 
 @given(st.lists(st.tuples(TURNS, st.integers(1, 9)), min_size=1, max_size=6))

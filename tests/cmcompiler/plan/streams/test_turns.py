@@ -99,9 +99,9 @@ def test_rows_take_the_place_of_those_of_a_viewed_input(isa: Isa) -> None:
 @settings(max_examples=40)
 @given(image_graphs(), st.sampled_from(list(Isa)))
 def test_rows_from_outside_are_there_when_they_are_read(example: Example, isa: Isa) -> None:
-    found = fed(example, isa)
-    assume(found is not None)
-    _, plan, streams = found
+    actual = fed(example, isa)
+    assume(actual is not None)
+    _, plan, streams = actual
     head = next(index for index, step in enumerate(plan.steps) if step.kernel == "feed") - 1
     stages = plan.steps[head + 1 : head + 1 + plan.steps[head].stages]
     stream = next(s for s in streams if len(s.group.stages) == len(stages))

@@ -35,12 +35,12 @@ class Build(WestCommand):
             time.sleep(3600)
         words = [word for word in args.cmake if word != "--"]
         definitions = dict(word.removeprefix("-D").split("=", 1) for word in words)
-        found = [
+        actual = [
             project.abspath
             for project in self.manifest.projects
             if (Path(project.abspath) / "zephyr" / "module.yml").is_file()
         ]
-        modules = [*found, *filter(None, [definitions.pop("EXTRA_ZEPHYR_MODULES", None)])]
+        modules = [*actual, *filter(None, [definitions.pop("EXTRA_ZEPHYR_MODULES", None)])]
         folder = args.build_dir.parent
         done = Application(args.source, BOARDS[args.board]).build(
             folder, **definitions, EXTRA_ZEPHYR_MODULES=";".join(modules)

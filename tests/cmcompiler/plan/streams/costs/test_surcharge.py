@@ -61,8 +61,8 @@ def test_more_scratch_never_costs_more(kind: str, isa: Isa) -> None:
     grown = Growth.of(layer, call.call, isa)
     if grown is None:
         return
-    found = surcharge(layer, call, isa)
-    costs = [found.with_units(units) for units in range(1, grown.most + 1)]
+    price = surcharge(layer, call, isa)
+    costs = [price.with_units(units) for units in range(1, grown.most + 1)]
     assert costs == sorted(costs, reverse=True)
     assert grown.more_whole(grown.most) == 0
 
