@@ -15,8 +15,14 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule, Interpreter, Node
 
+from cmcompiler.frontend.operators.arithmetic import DIVISIONS
 from cmcompiler.frontend.rewrites.channels import CONVOLUTIONS, LAYERS
-from cmcompiler.frontend.rewrites.editing import is_constant, owner
+from cmcompiler.frontend.rewrites.editing import (
+    constant_value,
+    is_constant,
+    named_arguments,
+    owner,
+)
 from cmcompiler.frontend.rewrites.fixed_ranges import MOVEMENTS
 from cmcompiler.frontend.rewrites.functions import expression_of
 from cmcompiler.frontend.rewrites.sampled import byte_step, sampled
@@ -31,6 +37,8 @@ _BETWEEN = {
 }
 """Operators that lead from a spectrum to its energies, beside functions of one number."""
 
+_CLAMPS = {torch.ops.aten.clamp.default, torch.ops.aten.relu.default}
+
 _STEEP_AT_ZERO = re.compile(
     r"\b(log|log2|log10|log1p|sqrt|rsqrt|reciprocal)\(|\bpow\.\w+\([^)]*, -?0?\.\d"
 )
@@ -40,6 +48,9 @@ _LOST = "lost_below_steps"
 
 _MOST_LOST = 0.01
 """Share of what the results vary by, averaged over their elements: 20 dB."""
+
+_MOST_LOST_OF_GAINS = 0.003
+"""The same of energies divided by their smoothing, whose roots follow: 25 dB."""
 
 _CONSTANT = 1e-9
 """Share of the largest variance below which an element does not vary."""
@@ -69,12 +80,13 @@ class _Way:
     def function(self) -> Node:
         return self.between[-1]
 
-    def lost(self, rows: Sequence[Values]) -> tuple[bool, bool]:
+    def lost(self, rows: Sequence[Values], most: float = _MOST_LOST) -> tuple[bool, bool]:
         """Whether the function's numbers are lost in 8 bits, and whether the rounding of its
         layers' results alone loses them.
 
         Args:
             rows: the values of what it reads, for each sample.
+            most: share of what the results vary by that may be lost.
         """
         exact = [self._computed(row, {}) for row in rows]
         steps = {
@@ -85,7 +97,7 @@ class _Way:
 
         def is_lost_by(steps: Mapping[Node, float]) -> bool:
             coarse = [self._computed(row, steps)[self.function] for row in rows]
-            return _lost([row[self.function] for row in exact], coarse) > _MOST_LOST
+            return _lost([row[self.function] for row in exact], coarse) > most
 
         by_layers = {node: step for node, step in steps.items() if node in self.layers}
         is_any = bool(rows) and is_lost_by(steps)
@@ -111,8 +123,9 @@ def lengthen_spectra(module: GraphModule) -> None:
     show that 8 bits lose these.
     """
     order = {node: place for place, node in enumerate(module.graph.nodes)}
+    gains = [gain for node in order if node.target in DIVISIONS and (gain := _gain(node, order))]
     ways = [_way(node, order) for node in order if _is_steep_at_zero(node)]
-    read = list(dict.fromkeys(node for way in ways for node in way.read))
+    read = list(dict.fromkeys(node for way in (*gains, *ways) for node in way.read))
     if not read:
         return
     rows = [dict(zip(read, row, strict=True)) for row in sampled(*read)]
@@ -123,6 +136,9 @@ def lengthen_spectra(module: GraphModule) -> None:
             way.function.meta[_LOST] = True
         if is_by_layers:
             layers |= dict.fromkeys(way.layers)
+    for gain in gains:
+        if gain.lost(rows, _MOST_LOST_OF_GAINS)[0]:
+            layers |= dict.fromkeys((*gain.layers, *gain.between))
     for layer in layers:
         shorten(layer)
 
@@ -141,6 +157,39 @@ def _way(function: Node, order: Mapping[Node, int]) -> _Way:
     if spectra and not CONVOLUTIONS & {node.target for node in layers}:
         between, layers = between | further, spectra
     return _Way(tuple(layers), tuple(sorted(between, key=order.__getitem__)))
+
+
+def _gain(quotient: Node, order: Mapping[Node, int]) -> _Way | None:
+    """Back from energies that are divided by their smoothing, as in PCEN, to the layers before."""
+    operands = quotient.args[:2]
+    if not all(isinstance(each, Node) and not is_constant(each) for each in operands):
+        return None
+    (energies, before), (smoothing, _) = (_smoothed(each) for each in operands)  # type: ignore[arg-type]
+    if not energies & smoothing or not any(map(_is_mean, smoothing - energies)):
+        return None
+    between = sorted({*energies, *smoothing, quotient}, key=order.__getitem__)
+    return _Way(tuple(sorted(before, key=order.__getitem__)), tuple(between))
+
+
+def _smoothed(node: Node) -> tuple[set[Node], set[Node]]:
+    """What leads to a node, means among it, and the layers before that."""
+    between, layers, left = set[Node](), set[Node](), [node]
+    while left:
+        node = left.pop()
+        if _is_mean(node) or node.target in _CLAMPS or _leads_on(node):
+            left += [source for source in node.all_input_nodes if source not in between]
+            between.add(node)
+        elif node.target in LAYERS and has_short_form(node):
+            layers.add(node)
+    return between, layers
+
+
+def _is_mean(node: Node) -> bool:
+    """Whether a layer's weights are all positive or 0."""
+    if node.target not in LAYERS or not has_short_form(node):
+        return False
+    weight = named_arguments(node)["weight"]
+    return is_constant(weight) and bool((constant_value(weight) >= 0).all())
 
 
 def _nearest(nodes: Iterable[Node]) -> tuple[set[Node], set[Node]]:

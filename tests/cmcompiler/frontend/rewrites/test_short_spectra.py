@@ -68,6 +68,32 @@ def test_small_numbers_are_kept(function: str, is_filtered: bool, least: float) 
     assert integer_snr(module, compiled.pte, waves(2)) > least
 
 
+class Gain(nn.Module):
+    """The energies of filters divided by their smoothing, and a root, as in PCEN."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.filters = nn.Conv1d(1, 4, 15, padding=7, bias=False)
+        self.pool = nn.AvgPool1d(32)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.pool(self.filters(x[:, None]).square()).clamp(min=1e-5)
+        smoothed, m = [], y[..., 0]
+        for place in range(y.shape[-1]):
+            m = 0.96 * m + 0.04 * y[..., place]
+            smoothed.append(m)
+        return (y / (1e-6 + torch.stack(smoothed, -1)) ** 0.96 + 2).sqrt() - 2**0.5
+
+
+def test_gains_of_small_energies_are_kept_in_integers() -> None:
+    torch.manual_seed(0)
+    module, inputs = Gain().eval(), [(torch.randn(1, 512),) for _ in range(16)]
+    compiled = api.compile(module, inputs[0], inputs[:8])
+    assert compiled.fidelity.faithful
+    assert not any("Float" in type(node.op).__name__ for node in compiled.graph.nodes)
+    assert integer_snr(module, compiled.pte, inputs[8:]) > 33
+
+
 def test_energies_of_one_size_stay_in_integers() -> None:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Conv1d(4, 8, 3), nn.Sigmoid(), Logarithm())
