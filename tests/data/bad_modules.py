@@ -299,6 +299,14 @@ def own_operator() -> Made:
     return _made(torch.ops.bad_modules.twice)
 
 
+def own_operator_of_no_shape() -> Made:
+    @torch.library.custom_op("bad_modules::half", mutates_args=())
+    def half(x: Tensor) -> Tensor:
+        return x / 2
+
+    return _made(lambda x: half(x) + x)  # here: no_shape
+
+
 def region_of_interest() -> Made:
     from torchvision.ops import roi_align
 

@@ -63,6 +63,14 @@ _SEEN = {
         "flex_attention cannot be exported for this computer",
         "write F.scaled_dot_product_attention with a mask",
     ),
+    "no fake impl registered": (
+        "a custom operator does not say the shape of its result",
+        "register one that returns an empty tensor of that shape: @my_op.register_fake",
+    ),
+    "aten._nested_": (
+        "nested tensors cannot be exported: their sizes are values",
+        "pad the sequences before the model, and mask what was padded",
+    ),
     ".numpy() is not supported": (
         "NumPy cannot be part of a program",
         "compute with torch in forward(), or with NumPy before and after the model; "
