@@ -75,11 +75,42 @@ static inline struct limits limits_of(const struct cm_output *output)
     "mov r7, r10\n" \
     "4:\n"
 
+/* CM_HIGH_PRODUCT of the sum in r3 and the multiplier in r4. A sum of 16 bits, as most are, has two products
+   instead of four. */
+#define HIGH_PRODUCT \
+    "uxth r5, r4\n" \
+    "asrs r4, r4, #16\n" \
+    "sxth r6, r3\n" \
+    "subs r3, r3, r6\n" \
+    "beq 8f\n" \
+    "asrs r3, r3, #16\n" \
+    "movs r7, r5\n" \
+    "muls r7, r6, r7\n" \
+    "asrs r7, r7, #16\n" \
+    "muls r5, r3, r5\n" \
+    "adds r7, r7, r5\n" \
+    "muls r6, r4, r6\n" \
+    "adds r7, r7, r6\n" \
+    "muls r4, r3, r4\n" \
+    "asrs r7, r7, #14\n" \
+    "lsls r4, r4, #2\n" \
+    "adds r7, r7, r4\n" \
+    "b 9f\n" \
+    "8:\n" \
+    "muls r5, r6, r5\n" \
+    "asrs r5, r5, #16\n" \
+    "muls r4, r6, r4\n" \
+    "adds r7, r5, r4\n" \
+    "asrs r7, r7, #14\n" \
+    "9:\n" \
+    "adds r7, #1\n" \
+    "asrs r7, r7, #1\n"
+
 /* The flags are those of the sum. */
 #define OUTPUT(multiplier, shift) \
     LOWEST_UNLESS_POSITIVE \
     "ldr r4, " multiplier "\n" \
-    CM_HIGH_PRODUCT("r7", "r3", "r4", "r5", "r6") \
+    HIGH_PRODUCT \
     "ldr r5, " shift "\n" \
     CM_SHIFT_RIGHT("r7", "r5", "r6") \
     CLAMP \
