@@ -151,15 +151,18 @@ class Drafting:
         fits = best.size <= limit
         if fits and self.cost(best) <= SLOWER * best.effort:
             return best
-        for way in self._strips.within(limit):
-            for draft in (way.fastest(limit), *way.with_runs(limit)):
-                if draft.size <= limit and (not fits or self.cost(draft) < self.cost(best)):
-                    best, fits = draft, True
-                elif not fits and draft.size < best.size:
-                    best = draft
-        narrow = None if fits else self._strips.smallest(best.size)
-        if narrow is not None:
-            best = min([best, *narrow.with_runs(limit)], key=lambda each: each.size)
+        for strips in (self._strips, self._strips.in_rings):
+            for way in strips.within(limit):
+                for draft in (way.fastest(limit), *way.with_runs(limit)):
+                    if draft.size <= limit and (not fits or self.cost(draft) < self.cost(best)):
+                        best, fits = draft, True
+                    elif not fits and draft.size < best.size:
+                        best = draft
+            narrow = None if fits else strips.smallest(best.size)
+            if narrow is not None:
+                best = min([best, *narrow.with_runs(limit)], key=lambda each: each.size)
+            if best.size <= limit:
+                break
         return best
 
     @cached_property

@@ -43,10 +43,12 @@ class StripWays:
 
     Attributes:
         graph: without them.
+        in_whole: see Computation.
     """
 
     graph: Graph
     isa: Isa
+    in_whole: bool = True
 
     @cached_property
     def _every(self) -> list[tuple[Strips, Way, float]]:
@@ -57,6 +59,14 @@ class StripWays:
         ]
         return sorted(every, key=lambda each: each[2])
 
+    @cached_property
+    def in_rings(self) -> StripWays:
+        """The same without inputs in the places of whole results."""
+        ways = StripWays(self.graph, self.isa, in_whole=False)
+        every = [(strips, widest.in_rings, effort) for strips, widest, effort in self._every]
+        ways.__dict__["_every"] = every
+        return ways
+
     def within(self, limit: int) -> Iterator[Way]:
         """The graphs whose strips take the fewest instructions of those that fit.
 
@@ -66,7 +76,7 @@ class StripWays:
         fitting = sorted(self._fitting(limit), key=lambda each: each[0])
         graphs = (with_runs(strips, runs, self.isa) for _, strips, runs in fitting)
         for graph in islice((graph for graph in graphs if graph is not None), MOST):
-            yield Way(graph, self.isa)
+            yield Way(graph, self.isa, in_whole=self.in_whole)
 
     def _fitting(self, limit: int) -> Iterator[tuple[float, Strips, Choices]]:
         """Instructions, strips and the runs of each of these."""
@@ -105,7 +115,7 @@ class StripWays:
             for chosen in (runs, *sorted(costs, key=lambda each: costs[each])):
                 graph = with_runs(strips, chosen, self.isa) if chosen else None
                 if graph is not None:
-                    return Way(graph, self.isa)
+                    return Way(graph, self.isa, in_whole=self.in_whole)
         return None
 
 

@@ -140,13 +140,13 @@ class Way:
                     return
         if fits:
             return
-        for way in (self, self._in_rings):
+        for way in (self, self.in_rings) if self.in_whole else (self,):
             graph = way._fitting.smallest
             if graph is not None:
                 yield way._with(graph).fastest(limit)
 
     @cached_property
-    def _in_rings(self) -> Way:
+    def in_rings(self) -> Way:
         """The same without inputs in the places of whole results."""
         return Way(self.graph, self.isa, self.streams, self._every, self.measured, in_whole=False)
 
