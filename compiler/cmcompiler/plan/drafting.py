@@ -31,7 +31,7 @@ PRICE = 6.5
 there the room for streams is a share of more work than is done.
 """
 
-PRICED = (0.98, 1.02, 1.045, 1.07, 1.095)
+PRICED = (0.98, 1.02, 1.045, 1.07, 1.1)
 """Arenas that are compared with the smallest one there."""
 
 _NAMED = 2
