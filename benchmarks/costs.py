@@ -80,6 +80,14 @@ _BOTH = "conv2d"
 _FEW = 4
 """Steps that tell no more than the cost of a multiply-accumulate and of an output."""
 
+_TILED = "_tiled"
+"""The end of the names of kernels for narrow tiles."""
+
+_NEARLY = 0.5
+"""The least cost of a multiply-accumulate in tiles, as a part of that in whole images: networks of
+few channels tell too little of it.
+"""
+
 _SUFFIX = "_w16"
 """The end of the names of kernels for weights of int16."""
 
@@ -106,7 +114,8 @@ def fitted(steps: Sequence[Step], everything: Sequence[Step] = ()) -> dict[str, 
         saved = 0.0
         if any(step[2].rectified for step in own):
             saved = fit[_BOTH].rectified if _BOTH in fit else _saved(own, total)
-        costs = _least(own, total, names, saved)
+        whole = fit.get(kernel.removesuffix(_TILED), Work()).filled
+        costs = _least(own, total, names, saved, _NEARLY * whole)
         fit[kernel] = Work(**costs, rectified=saved)
     return fit
 
@@ -116,20 +125,28 @@ def _saved(own: Sequence[Step], total: Mapping[str, float]) -> float:
 
 
 def _least(
-    own: Sequence[Step], total: Mapping[str, float], names: Sequence[str], saved: float = 0.0
+    own: Sequence[Step],
+    total: Mapping[str, float],
+    names: Sequence[str],
+    saved: float = 0.0,
+    floor: float = 0.0,
 ) -> dict[str, float]:
     """The cost of each kind of work, what rectified outputs save below zero.
 
     Args:
         saved: what these cost, which is known.
+        floor: the least cost of `filled`.
     """
     signs = [-1 if name == "rectified" else 1 for name in names]
     work = np.array([[getattr(step[2], name) for name in names] for step in own]) * signs
     cycles = np.array([step[3] for step in own])
     rest = cycles - saved * np.array([step[2].rectified for step in own])
+    rest -= floor * np.array([step[2].filled for step in own])
     share = 1 / np.sqrt(np.maximum(cycles, SMALLEST) * [total[step[0]] for step in own])
     costs = nnls(work * share[:, None], rest * share)[0]
-    return {name: float(f"{cost:.5g}") for name, cost in zip(names, costs, strict=True)}
+    prices = dict(zip(names, costs, strict=True))
+    prices["filled"] += floor
+    return {name: float(f"{cost:.5g}") for name, cost in prices.items()}
 
 
 def finished(
@@ -260,9 +277,9 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--budgets",
-        type=lambda text: text.split(","),
+        type=lambda text: [None if each == "none" else each for each in text.split(",")],
         default=[None],
-        help="with --only-new: of runs within these --ram-budget, with commas",
+        help="with --only-new: of runs within these --ram-budget, with commas; none: without",
     )
     return parser
 
@@ -286,13 +303,8 @@ def main() -> None:
             elif arguments.only_new or arguments.only_record:
                 named = arguments.programs
                 runs.add(work.pipeline, build, name, NARROW, named, budgets=arguments.budgets)
-                kernels = {
-                    kernel: cost
-                    for kernel, cost in known.kernels.items()
-                    if not fnmatches(kernel, arguments.again)
-                }
-                known = known.model_copy(update={"kernels": kernels})
-                new = [step for step in runs.steps if step[1] not in known.kernels]
+                stay = {each for each in known.kernels if not fnmatches(each, arguments.again)}
+                new = [step for step in runs.steps if step[1] not in stay]
                 telling = runs.steps if arguments.only_record else new
                 called = {model: runs.recorded[model] for model, *_ in telling}
                 own = {**recorded[board.cpu], **called}

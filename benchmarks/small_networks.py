@@ -78,6 +78,31 @@ def narrow_mobilenet() -> Made:
     return _made((3, 144, 144), mobilenet_v2(weights=None, width_mult=0.35).features)
 
 
+def narrow_residuals() -> Made:
+    """With few channels: its plans within small budgets call kernels for a few rows."""
+    layers = (*_convolution(2, 12, 3, 2), _Residual(12, 40, 3), *_convolution(12, 6, 1))
+    return _made((2, 28, 28), *layers, _Residual(6, 24, 5), *_convolution(6, 16, 3, 2))
+
+
+def gated_5x5() -> Made:
+    """Its plans within small budgets compute rows of 5x5 depthwise windows alone."""
+    layers = (*_convolution(1, 24, 5, 2), *_convolution(24, 24, 5, groups=24), _Gate(24))
+    return _made((1, 20, 20), *layers, *_convolution(24, 12, 1))
+
+
+def joined() -> Made:
+    """Channels side by side, of few filters; pixels that repeat."""
+    layers = (*_convolution(1, 6, 3), _Joined(6, 12), _Joined(18, 10), nn.MaxPool2d(2))
+    return _made((1, 14, 14), *layers, _Joined(28, 20, 2), *_convolution(48, 12, 1))
+
+
+def lines() -> Made:
+    """Depthwise windows of one row or one column."""
+    windows = nn.Conv2d(20, 20, (5, 1), 1, (2, 0), groups=20), nn.ReLU()
+    last = nn.Conv2d(36, 36, (1, 9), 1, (0, 4), groups=36), nn.ReLU()
+    return _made((3, 16, 16), *_convolution(3, 20, 1), *windows, *_convolution(20, 36, 1), *last)
+
+
 def short() -> SimpleNamespace:
     """Layers of int16, and operators without weights between them."""
     torch.manual_seed(0)
@@ -261,6 +286,44 @@ class _Short(nn.Module):
         x = nn.functional.max_pool2d(self.wide(self.point(self.depthwise(x) + x)), 2)
         x = nn.functional.avg_pool2d(x, 4).flatten(1)
         return self.last(torch.sigmoid(self.gate(x)) * x)
+
+
+class _Residual(nn.Module):
+    """Wider in between."""
+
+    def __init__(self, outside: int, inside: int, size: int) -> None:
+        super().__init__()
+        wide = _convolution(inside, inside, size, groups=inside)
+        layers = (*_convolution(outside, inside, 1), *wide, nn.Conv2d(inside, outside, 1))
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x) + x
+
+
+class _Gate(nn.Module):
+    """A factor for each channel."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        mean = nn.AdaptiveAvgPool2d(1), *_convolution(channels, channels // 2, 1)
+        self.factors = nn.Sequential(*mean, nn.Conv2d(channels // 2, channels, 1), nn.Hardsigmoid())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.factors(x)
+
+
+class _Joined(nn.Module):
+    """A convolution's channels after those that it reads, in images larger by `scale`."""
+
+    def __init__(self, before: int, after: int, scale: int = 1) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(*_convolution(before, after, 3))
+        self.scale = scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.cat((x, self.layers(x)), 1)
+        return x if self.scale == 1 else nn.functional.interpolate(x, scale_factor=self.scale)
 
 
 def _linear(precision: str, rows: int | None = None) -> SimpleNamespace:

@@ -122,7 +122,10 @@ def work_of_steps(plan: Plan) -> list[tuple[str, Work]]:
             calls[index] += len(step.turns) + 1
             calls.update(index + 1 + stage for stage in step.turns)
     lanes = _AT_ONCE[plan.isa]
-    return [_of_step(step, calls.get(index, 1), lanes) for index, step in enumerate(plan.steps)]
+    steps = [_of_step(step, calls.get(index, 1), lanes) for index, step in enumerate(plan.steps)]
+    if plan.isa is not Isa.MVE:
+        return steps
+    return [(kernel, work._replace(rectified=0)) for kernel, work in steps]  # vectors clamp all
 
 
 def _of_step(step: PlanStep, calls: int, lanes: int) -> tuple[str, Work]:
@@ -146,11 +149,13 @@ def _rows_alone(step: PlanStep, calls: int) -> Sequence[TileCalls]:
 
 
 def _work(step: PlanStep, calls: int, lanes: int) -> Work:
+    arguments, rows = step.typed, max(1, step.rows[1] - step.rows[0])
+    moved = Work() if arguments is None else arguments.moving(rows, step.elements, lanes)
     if not step.elements:  # the last step of a node counts for all
-        return Work(calls=calls)
-    if (arguments := step.typed) is not None:
+        return moved._replace(calls=calls)
+    if arguments is not None:
         work = arguments.whole(step.macs, step.elements, calls, lanes)
-        return work._replace(rectified=rectified(arguments, step.elements))
+        return work._replace(rectified=rectified(arguments, step.elements)).plus(moved)
     return plain(step.macs, step.elements, calls, lanes)
 
 

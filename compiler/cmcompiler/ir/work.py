@@ -93,6 +93,16 @@ class Arguments(Struct):
         del rows, units
         return Work()
 
+    def moving(self, rows: int, elements: int, lanes: int) -> Work:
+        """What a step copies, which its own arguments tell, though another counts for its node.
+
+        Args:
+            rows: of outputs, each of which a call of these arguments makes.
+            elements: of the node; 0 if another step counts for it.
+        """
+        del rows, elements, lanes
+        return Work()
+
     def gathering(self) -> Work:
         """The work of moving operands to where products read them, for all outputs."""
         return Work()

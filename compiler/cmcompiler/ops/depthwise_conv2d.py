@@ -98,6 +98,7 @@ class DepthwiseArguments(Arguments):
             calls=calls,
             pixels=pixels,
             clipped=self.window.clipped(self.output),
+            columns=calls * self.channels,
         )
 
     def of_tile(self, macs: int, outputs: int, rows: int, lanes: int) -> Work:

@@ -20,7 +20,7 @@ from cmcompiler.ir.op import (
     Scratch,
     Tensors,
 )
-from cmcompiler.ir.work import Arguments
+from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.element_channels import MonotoneRule
 from cmcompiler.ops.support.members import Members
@@ -64,6 +64,12 @@ class QuantizedSumArguments(Arguments):
     members: Int32
     inner: Int32
     scale: SumScale
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        """Vectors lie along the channels, of numbers side by side along the members."""
+        vectors = (self.members, self.inner) if self.inner > 1 else (1, self.members)
+        added = self.outer * vectors[0] * filled(vectors[1], lanes)
+        return Work(macs, added, outputs, calls, pixels=self.outer)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from cmcompiler.ir.op import (
 )
 from cmcompiler.ir.rows import SAME, one_row, row_bytes, turned_shape
 from cmcompiler.ir.tensor import Tensor
-from cmcompiler.ir.work import Arguments, Work
+from cmcompiler.ir.work import Arguments, Work, filled
 from cmcompiler.isa import Isa, Microkernel
 
 COPY_BLOCKS = Microkernel("copy_blocks_s8", dsp=True, mve=True)
@@ -53,6 +53,16 @@ class CopyArguments(Arguments):
     output_step: Int32
     input_row: Int32
     output_row: Int32
+
+    def moving(self, rows: int, elements: int, lanes: int) -> Work:
+        """Segments are copied in whole vectors, and operands one by one: what lies apart."""
+        count, size, turns = self.count, self.size, self.rows
+        if not (isinstance(count, int) and isinstance(size, int) and isinstance(turns, int)):
+            return Work()
+        segments = elements // count if self.around.depth and elements else rows * turns
+        if self.input_step == self.output_step == size:
+            return Work(segments=segments, filled=segments * filled(count * size, lanes))
+        return Work(segments=segments, operands=segments * count)
 
 
 @dataclass(frozen=True)
