@@ -6,7 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cmcompiler.isa import Microkernel
 from cmcompiler.ops.support.requantize import Int8Array
+
+ODD_GEMM = Microkernel("gemm_s8_odd", dsp=True, mve=True)
+"""Packs windows for one of packing.GEMMS, which multiplies them."""
 
 ROWS = 3
 

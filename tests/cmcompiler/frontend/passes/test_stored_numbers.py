@@ -105,8 +105,8 @@ def test_what_the_backend_fills_int8_tensors_with_is_quantised(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kept = {aten.fill.Scalar, aten.fill.Tensor, aten.zero.default}
-    spellings = {key: how for key, how in assignments._SPELLINGS.items() if key not in kept}
-    monkeypatch.setattr(assignments, "_SPELLINGS", spellings)
+    rules = {key: how for key, how in assignments._RULES.items() if key not in kept}
+    monkeypatch.setattr(assignments, "_RULES", rules)
     # The number has no part in the range, so it must be within that of the layer.
     forms = {"zero": FORMS["zero"], "a step": _written(lambda y: y[..., ::2].fill_(0.3))}
     assert min(_noise(forms).values()) >= LEAST_SNR
