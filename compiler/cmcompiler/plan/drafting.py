@@ -167,7 +167,7 @@ class Drafting:
 
     @cached_property
     def _strips(self) -> StripWays:
-        return StripWays(self._ways[0].graph, self._isa)
+        return StripWays.of(self._ways[0].graph, self._isa)
 
     def _worth_its_price(self, smallest: Draft) -> Draft:
         """The smallest draft, or one of about its size that is worth more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -42,30 +42,32 @@ class StripWays:
     """A graph by rows, with strips.
 
     Attributes:
-        graph: without them.
+        every: strips, the widest one of each, and instructions that all take as whole tensors, the
+            fewest first.
         in_whole: see Computation.
     """
 
-    graph: Graph
     isa: Isa
+    every: Sequence[tuple[Strips, Way, float]]
     in_whole: bool = True
 
-    @cached_property
-    def _every(self) -> list[tuple[Strips, Way, float]]:
-        """Strips, the widest one of each, and instructions that all take as whole tensors."""
+    @classmethod
+    def of(cls, graph: Graph, isa: Isa) -> StripWays:
+        """
+        Args:
+            graph: without strips.
+        """
         every = [
-            (strips, Way(strips.widest, self.isa), Way(strips.striped, self.isa).whole.effort)
-            for strips in every_strips(self.graph)
+            (strips, Way(strips.widest, isa), Way(strips.striped, isa).whole.effort)
+            for strips in every_strips(graph)
         ]
-        return sorted(every, key=lambda each: each[2])
+        return cls(isa, sorted(every, key=lambda each: each[2]))
 
     @cached_property
     def in_rings(self) -> StripWays:
         """The same without inputs in the places of whole results."""
-        ways = StripWays(self.graph, self.isa, in_whole=False)
-        every = [(strips, widest.in_rings, effort) for strips, widest, effort in self._every]
-        ways.__dict__["_every"] = every
-        return ways
+        every = [(strips, widest.in_rings, effort) for strips, widest, effort in self.every]
+        return StripWays(self.isa, every, in_whole=False)
 
     def within(self, limit: int) -> Iterator[Way]:
         """The graphs whose strips take the fewest instructions of those that fit.
@@ -81,7 +83,7 @@ class StripWays:
     def _fitting(self, limit: int) -> Iterator[tuple[float, Strips, Choices]]:
         """Instructions, strips and the runs of each of these."""
         least = inf
-        for strips, widest, effort in self._every:
+        for strips, widest, effort in self.every:
             count, most = len(strips.strips), limit - limit // ROOM
             if strips.image.nbytes > most or effort >= least:
                 continue
@@ -103,8 +105,8 @@ class StripWays:
         Args:
             size: bytes that it should take less than.
         """
-        most = MOST_WORK * min((effort for _, _, effort in self._every), default=0)
-        narrowest = {each[0].image: each for each in self._every if each[2] < most}
+        most = MOST_WORK * min((effort for _, _, effort in self.every), default=0)
+        narrowest = {each[0].image: each for each in self.every if each[2] < most}
         small = [
             (widest.smallest_runs, strips, widest)
             for strips, widest, _ in narrowest.values()

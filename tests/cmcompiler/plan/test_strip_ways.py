@@ -14,21 +14,21 @@ from cmcompiler.plan.strips import is_striped
 
 
 def test_strips_that_fit_are_planned() -> None:
-    ways = StripWays(feed_rows(bottlenecks(1)), Isa.DSP)
+    ways = StripWays.of(feed_rows(bottlenecks(1)), Isa.DSP)
     assert not [*ways.within(1024)]
     (way,) = ways.within(1 << 20)
     assert is_striped(way.graph)
 
 
 def test_strips_may_leave_whole_results_alone() -> None:
-    ways = StripWays(feed_rows(bottlenecks(1)), Isa.DSP).in_rings
+    ways = StripWays.of(feed_rows(bottlenecks(1)), Isa.DSP).in_rings
     (way,) = ways.within(1 << 20)
     narrow = ways.smallest(1 << 20)
     assert narrow is not None and not (way.in_whole or narrow.in_whole)
 
 
 def test_narrow_strips_have_runs() -> None:
-    ways = StripWays(feed_rows(bottlenecks(1)), Isa.DSP)
+    ways = StripWays.of(feed_rows(bottlenecks(1)), Isa.DSP)
     way = ways.smallest(1 << 20)
     assert way is not None and is_striped(way.graph)
     assert any(isinstance(node.op, Run) for node in way.graph.nodes)
