@@ -14,9 +14,13 @@ from cmcompiler.ir.op import Address, Array, KernelCall, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.norm import LONGEST
-from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
+from cmcompiler.ops.support.parameters import (
+    INT8,
+    INT32_MAX,
+    read_same_type,
+    read_zero_point,
+)
 from cmcompiler.ops.support.requantize import Range, RangedOp, doubling_high_multiply
-from cmcompiler.ops.support.requantize16 import INT16
 from cmcompiler.ops.support.square_root import inverse_square_root
 
 MOMENTS = Microkernel("norm_s8", dsp=True, mve=True)
@@ -124,11 +128,8 @@ def _multiply(x: int, y: int) -> int:
     "bool is_root, int multiplier, int shift, int zero_point, *, Tensor(a!) out)"
 )
 def read(call: Call) -> None:
-    source = call.tensor("input")
-    output = call.output("out", dtype=source.dtype)
-    if source.dtype not in (np.int8, np.int16):
-        call.unsupported(f"input is {source.dtype.name}")
-    numbers, longest = (INT8, LONGEST) if source.dtype == np.int8 else (INT16, LONGEST_SHORT)
+    source, output, numbers = read_same_type(call)
+    longest = LONGEST if source.dtype == np.int8 else LONGEST_SHORT
     dims = call.dimensions("dims", source.rank)
     kept = [dim for dim in range(source.rank) if dim not in dims]
     names = range(source.rank) if call.boolean("keepdim") else kept

@@ -11,12 +11,15 @@ import numpy as np
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import NEAR_ROUNDING, Address, Array, KernelCall, Packed, Tensors
-from cmcompiler.ir.operand import Operand
-from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
 from cmcompiler.ops.softmax import arrange_rows
-from cmcompiler.ops.support.parameters import INT8, INT32_MAX, read_zero_point
+from cmcompiler.ops.support.parameters import (
+    INT8,
+    INT32_MAX,
+    read_same_type,
+    read_zero_point,
+)
 from cmcompiler.ops.support.requantize import Int32Array, Range, RangedOp
 from cmcompiler.ops.support.requantize16 import INT16
 
@@ -150,11 +153,11 @@ PARAMETERS = "Tensor exponentials, int multiplier, int log_multiplier, int shift
     "Tensor(a!) out)"
 )
 def read_log_softmax(call: Call) -> None:
-    source, output = _tensors(call)
+    source, output, numbers = read_same_type(call)
     if source.shape != output.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     rows, result = arrange_rows(call, source, output)
-    op = _read(call, (1, *rows.shape)[-1], None, result)
+    op = _read(call, (1, *rows.shape)[-1], None, result.shape, numbers)
     call.emit(op, [rows], [result])
 
 
@@ -163,7 +166,7 @@ def read_log_softmax(call: Call) -> None:
     f"{PARAMETERS}, int zero_point, *, Tensor(a!) out)"
 )
 def read_logsumexp(call: Call) -> None:
-    source, output = _tensors(call)
+    source, output, numbers = read_same_type(call)
     dims = call.dimensions("dims", source.rank)
     kept = [dim for dim in range(source.rank) if dim not in dims]
     names = range(source.rank) if call.boolean("keepdim") else kept
@@ -172,23 +175,18 @@ def read_logsumexp(call: Call) -> None:
     length = prod(source.shape[dim] for dim in dims)
     rows = call.arrange(source, [*kept, *dims])
     result = call.arranged_output(output, range(output.rank))
-    op = _read(call, length, read_zero_point(call, "centre"), result)
+    op = _read(call, length, read_zero_point(call, "centre"), result.shape, numbers)
     call.emit(op, [rows], [result])
 
 
-def _tensors(call: Call) -> tuple[Operand, Operand]:
-    source = call.tensor("input")
-    if source.dtype not in (np.int8, np.int16):
-        call.unsupported(f"input is {source.dtype.name}")
-    return source, call.output("out", dtype=source.dtype)
-
-
-def _read(call: Call, length: int, centre: int | None, result: Tensor) -> LogSoftmax:
+def _read(
+    call: Call, length: int, centre: int | None, shape: tuple[int, ...], numbers: Range
+) -> LogSoftmax:
     exponentials = call.constant("exponentials", dtype=np.int32, rank=1)
     if not 1 <= length <= LONGEST:
         call.unsupported(f"rows of {length:,} elements, not 1 to {LONGEST:,}")
     most = 1 << EXPONENTIAL_BITS
-    is_short = result.dtype == np.int16
+    is_short = numbers is INT16
     tables = exponentials.reshape(-1, 256) if len(exponentials) % 256 == 0 else exponentials[None]
     if tables.shape != (1 + is_short, 256) or (tables[:, 0] != most).any():
         call.invalid(f"exponentials are not {1 + is_short}×256 numbers that begin with 2^24")
@@ -202,6 +200,6 @@ def _read(call: Call, length: int, centre: int | None, result: Tensor) -> LogSof
         call.integer("shift", 0, MOST_FRACTION_BITS),
         read_zero_point(call, "zero_point"),
         centre,
-        result.shape,
-        INT16 if is_short else INT8,
+        shape,
+        numbers,
     )

@@ -14,9 +14,14 @@ from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Array, KernelCall, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
-from cmcompiler.ops.support.parameters import INT8, Rescale, read_rescale, read_zero_point
+from cmcompiler.ops.support.parameters import (
+    INT8,
+    Rescale,
+    read_rescale,
+    read_same_type,
+    read_zero_point,
+)
 from cmcompiler.ops.support.requantize import Range, RangedOp, rounding_steps
-from cmcompiler.ops.support.requantize16 import INT16
 from cmcompiler.ops.support.running import RunningRows
 
 MOST_ADDENDS = 1 << 22
@@ -86,15 +91,11 @@ class QuantizedCumsum(RangedOp):
     "int output_multiplier, int output_shift, *, Tensor(a!) out)"
 )
 def read(call: Call) -> None:
-    source = call.tensor("input")
-    output = call.output("out", dtype=source.dtype)
-    if source.dtype not in (np.int8, np.int16):
-        call.unsupported(f"input is {source.dtype.name}")
-    is_short = source.dtype == np.int16
+    source, output, numbers = read_same_type(call)
     if source.shape != output.shape or not source.shape:
         call.invalid(f"{list(source.shape)} to {list(output.shape)}")
     dim = call.dimension("dim", source.rank)
-    most = MOST_SHORT_ADDENDS if is_short else MOST_ADDENDS
+    most = MOST_ADDENDS if source.dtype == np.int8 else MOST_SHORT_ADDENDS
     if source.shape[dim] > most:
         call.unsupported(f"sums of {source.shape[dim]:,} elements, more than {most:,}")
     order = [*(axis for axis in range(source.rank) if axis != dim), dim]
@@ -104,6 +105,6 @@ def read(call: Call) -> None:
         read_zero_point(call, "zero_point"),
         read_rescale(call, "output"),
         output.tensor.shape,
-        INT16 if is_short else INT8,
+        numbers,
     )
     call.emit(op, [source.tensor], [output.tensor])

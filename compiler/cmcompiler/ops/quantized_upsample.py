@@ -16,6 +16,7 @@ from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.arguments import ImageRows
+from cmcompiler.ops.support.parameters import read_same_type
 from cmcompiler.ops.support.requantize16 import SHORT_ROUNDING
 from cmcompiler.ops.upsample import Blend, read_blends
 
@@ -161,10 +162,7 @@ def _blended(images: npt.NDArray[np.int32], blend: Blend, axis: int) -> npt.NDAr
     "bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)"
 )
 def read(call: Call) -> None:
-    source = call.tensor("input", rank=4)
-    result = call.output("out", dtype=source.dtype)
-    if source.dtype not in (np.int8, np.int16):
-        call.unsupported(f"input is {source.dtype.name}")
+    source, result, _ = read_same_type(call, rank=4)
     if call.integers("output_size") != result.shape[2:]:
         call.invalid(f"output is {list(result.shape)}")
     blends = read_blends(call, source, result)

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.op import Words
+from cmcompiler.ir.operand import Operand
 from cmcompiler.ops.support.requantize import LONGEST_SHIFT, Range, requantize, wrap32
+from cmcompiler.ops.support.requantize16 import INT16
 
 INT8 = Range(-128, 127)
 INT32_MAX = (1 << 31) - 1
@@ -20,6 +22,15 @@ INT32_MAX = (1 << 31) - 1
 FARTHEST = (1 << 15) - 256
 """Operands of a narrow range far from zero have zero points outside of int8; kernels take those
 that leave x - zero_point in 16 bits."""
+
+
+def read_same_type(call: Call, *, rank: int | None = None) -> tuple[Operand, Operand, Range]:
+    """The tensors `input` and `out` of int8 or both of int16, and all numbers of the type."""
+    source = call.tensor("input", rank=rank)
+    if source.dtype not in (np.int8, np.int16):
+        call.unsupported(f"input is {source.dtype.name}")
+    output = call.output("out", dtype=source.dtype)
+    return source, output, INT16 if source.dtype == np.int16 else INT8
 
 
 def read_zero_point(call: Call, name: str) -> int:
