@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from cmbuild.cli.numbers import Integer, PositiveNumber
 from cmbuild.files import check_output_folder
 from cmbuild.pipeline.options import Option, Spelling, options
 from cmbuild.pipeline.request import FORCE, BuildRequest
@@ -30,17 +31,6 @@ class OutputFolder(click.Path):
 
 
 OUTPUT_FOLDER = OutputFolder()
-
-
-class NumberOrWord(click.IntRange):
-    """A number, or one of some words, which stay as they are."""
-
-    def __init__(self, least: int | None, words: Sequence[str]) -> None:
-        super().__init__(min=least)
-        self._words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if value in self._words else super().convert(value, param, ctx)
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -159,11 +149,11 @@ def _type(option: Option, spelling: Spelling) -> Any:
         return click.Choice(spelling.choices)
     if option.kind is Path:
         return OUTPUT_FOLDER if spelling.is_output else FILE
-    if option.kind is float:  # a time
-        return click.FloatRange(min=0, min_open=True)
-    if spelling.words:
-        return NumberOrWord(spelling.least, spelling.words)
-    return option.kind if spelling.least is None else click.IntRange(min=spelling.least)
+    if option.kind is float:  # a time or a level
+        return PositiveNumber()
+    if spelling.least is None:
+        return option.kind
+    return Integer(spelling.least, words=spelling.words)
 
 
 def boards(help: str) -> Callable[[F], F]:
@@ -199,9 +189,7 @@ verbose = click.option("--verbose", "-v", is_flag=True, help="Print the commands
 output = together(json, verbose)
 
 cluster = together(
-    click.option(
-        "--workers", type=click.IntRange(min=1), metavar="N", help="Work in N processes here."
-    ),
+    click.option("--workers", type=Integer(1), metavar="N", help="Work in N processes here."),
     click.option(
         "--scheduler",
         metavar="URL",
@@ -213,7 +201,7 @@ cluster = together(
 jobs = click.option(
     "--jobs",
     "-j",
-    type=click.IntRange(min=1),
+    type=Integer(1),
     default=lambda: min(os.cpu_count() or 1, 8),
     show_default="one a core",
     metavar="N",

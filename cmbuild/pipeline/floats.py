@@ -83,15 +83,15 @@ def has_fpu(cpu: str, fpu: str | None) -> bool:
     return (fpu or fpus(cpu)[0]) != "none"
 
 
-def parse_limit(text: str) -> float:
-    """`12.5%` as a share.
+def parse_limit(option: str, text: str) -> float:
+    """`12.5%` of an option as a share.
 
     Raises:
         UsageError: anything else.
     """
     match = _PERCENT.fullmatch(text.strip())
     if match is None or float(match[1]) > 100:
-        raise UsageError(message=f"{text!r} is not a percentage from 0% to 100%")
+        raise UsageError(message=f"{option} {text!r} is not a percentage from 0% to 100%")
     return float(match[1]) / 100
 
 
@@ -99,7 +99,7 @@ def excess(use: FloatUse, limit: str | None) -> TooMuchFloat | None:
     """The complaint about a program that computes more in float than it may."""
     if limit is None or not use.operators:
         return None
-    share = parse_limit(limit)
+    share = parse_limit("--max-float", limit)
     if share > 0 and use.share <= share:
         return None
     first = use.operators[0]

@@ -52,7 +52,9 @@ class Needs:
         """The share of samples."""
         from cmbuild.pipeline.floats import parse_limit
 
-        return None if self.accuracy_drop is None else parse_limit(self.accuracy_drop)
+        if self.accuracy_drop is None:
+            return None
+        return parse_limit("--accuracy-drop", self.accuracy_drop)
 
     @property
     def flash(self) -> int | None:

@@ -290,7 +290,7 @@ class Limits:
         from cmbuild.pipeline.floats import parse_limit
 
         if self.max_float is not None:
-            parse_limit(self.max_float)
+            parse_limit("--max-float", self.max_float)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -126,7 +126,9 @@ def parse_until(text: str) -> float:
     except ValueError:
         share = 0.0
     if not text.endswith("%") or not 0 < share < 0.5:
-        raise UsageError(message=f"{text!r} is not a share between 0% and 50%", hint="--until 0.5%")
+        raise UsageError(
+            message=f"--until {text!r} is not a percentage between 0% and 50%", hint="--until 0.5%"
+        )
     return share
 
 

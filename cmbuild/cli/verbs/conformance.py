@@ -9,6 +9,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
+from cmbuild.cli.numbers import Integer
 from cmbuild.conformance.request import ConformanceRequest
 
 EPILOG = """\b
@@ -42,7 +43,7 @@ this machine; 130 Ctrl-C.
     "--jobs",
     "-j",
     "-n",
-    type=click.IntRange(min=1),
+    type=Integer(1),
     default=lambda: min(os.cpu_count() or 1, 8),
     show_default="one a core",
     metavar="N",

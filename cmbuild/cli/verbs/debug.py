@@ -10,6 +10,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
+from cmbuild.cli.numbers import Integer
 from cmbuild.pipeline.request import HARDWARE, SIMULATOR, RunRequest
 
 EPILOG = """\b
@@ -61,7 +62,7 @@ RESULT = DebugResult
 @click.option("--no-gdb", is_flag=True, help="Wait for another debugger, such as VS Code's.")
 @click.option(
     "--gdb-port",
-    type=click.IntRange(1, 65535),
+    type=Integer(1, 65535),
     metavar="PORT",
     help="Port of the gdb server; by default any free one.",
 )

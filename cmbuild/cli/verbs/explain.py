@@ -8,6 +8,7 @@ import click
 
 from cmbuild.cli import options
 from cmbuild.cli.help import Grouped
+from cmbuild.cli.numbers import Integer
 from cmbuild.pipeline.request import BuildRequest, RunRequest
 
 EPILOG = """\b
@@ -32,12 +33,10 @@ _MOST = 3  # blocks that a screen may have room for
 )
 @options.chosen_model
 @options.of(BuildRequest)
-@click.option(
-    "--op", type=click.IntRange(min=1), metavar="N", help="By default the most expensive one."
-)
+@click.option("--op", type=Integer(1), metavar="N", help="By default the most expensive one.")
 @click.option(
     "--blocks",
-    type=click.IntRange(min=1),
+    type=Integer(1),
     metavar="N",
     help="Number of hot blocks to show in full; by default what a screen has room for.",
 )

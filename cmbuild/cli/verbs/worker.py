@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import click
 
 from cmbuild.cli import options
+from cmbuild.cli.numbers import Integer
 
 EPILOG = """\b
 Examples:
@@ -33,7 +34,7 @@ RESULT = WorkerResult
 @click.argument("scheduler", metavar="tcp://HOST:PORT")
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=Integer(1),
     default=1,
     show_default=True,
     metavar="N",

@@ -105,8 +105,8 @@ def test_more_than_the_limit_is_a_failure_with_the_worst() -> None:
 
 @pytest.mark.parametrize("text", ["0", "101%", "-1%", "a few %", ""])
 def test_what_is_no_percentage_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a percentage from 0% to 100%"):
-        parse_limit(text)
+    with pytest.raises(UsageError, match=r"--max-float .* is not a percentage from 0% to 100%"):
+        parse_limit("--max-float", text)
 
 
 def test_cores_without_an_fpu_are_known() -> None:

@@ -91,7 +91,7 @@ def test_what_cannot_be_evaluated_is_one_line(cmbuild: Commands) -> None:
     np.savez(cmbuild.folder / "data.npz", input_0=np.zeros((4, 1, 3, 6, 5), np.float32))
     for words, message in (
         ((*EVAL,), "data.npz holds no labels"),
-        ((*EVAL, "--until", "2"), "'2' is not a share between 0% and 50%"),
+        ((*EVAL, "--until", "2"), "--until '2' is not a percentage between 0% and 50%"),
         (("eval", NETWORK, "--data", "data.npz", "--json"), "data.npz holds no labels"),
         (("eval", NETWORK, "--resume", "--json"), "need --data"),
     ):
@@ -161,7 +161,7 @@ def test_only_chunks_without_a_gap_before_them_count() -> None:
 
 @pytest.mark.parametrize("text", ["1", "0%", "50%", "-1%", "x%"])
 def test_shares_are_checked(text: str) -> None:
-    with pytest.raises(UsageError, match="not a share"):
+    with pytest.raises(UsageError, match="not a percentage"):
         parse_until(text)
     assert parse_until("0.5%") == 0.005
 
