@@ -22,6 +22,7 @@ from cmcompiler.importer.boundary import (
 )
 from cmcompiler.importer.choices import branch_on_choices
 from cmcompiler.importer.control import structured
+from cmcompiler.importer.copies import join_copies
 from cmcompiler.importer.elements import compute_channels_last
 from cmcompiler.importer.images import keep_channels_last
 from cmcompiler.importer.moves import take_back_moves
@@ -80,6 +81,7 @@ def build_graph(
     direct = _without_chained_views(rows_of_steps(nodes), states)
     if not as_written:
         direct = tuple(join_bands(direct, [*results, *states]))
+        direct = tuple(join_copies(direct, results, states))
     graph = _without_dead_nodes(Graph(chosen.name, direct, inputs, outputs, tuple(scope.states)))
     graph = _without_dead_nodes(keep_states_as_written(quantize_states(graph)))
     graph = _without_dead_nodes(requantize_in_integers(graph))

@@ -124,8 +124,7 @@ def chains(graph: Graph) -> Iterator[Chain]:
             if node.inputs != parts[-1].outputs:
                 break
             parts.append(node)
-            if any(isinstance(convolution_of(part.op), DepthwiseConv2d) for part in parts):
-                yield Chain(start, tuple(parts))
+            yield Chain(start, tuple(parts))
 
 
 def _readers(graph: Graph) -> dict[Tensor, int]:
