@@ -13,6 +13,7 @@ from torch.fx import Node
 from torch.fx.node import map_arg
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.computed_places import ComputedPlaces
 from cmcompiler.frontend.encoder_masks import masks_as_in_inference
 from cmcompiler.frontend.hints import explained
 from cmcompiler.frontend.passes.functionalization import restore_batch_norms
@@ -40,7 +41,7 @@ def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgr
     Raises:
         Unsupported: torch.export cannot take the module.
     """
-    with unsupported("torch.export", _HINT), explained(), masks_as_in_inference():
+    with unsupported("torch.export", _HINT), explained(), masks_as_in_inference(), ComputedPlaces():
         program: ExportedProgram = torch.export.export(module, inputs)
     return program
 
