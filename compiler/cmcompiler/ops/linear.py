@@ -195,7 +195,7 @@ class Linear(RequantizedOp):
             Address(features),
             Address(output),
             weights=Packed(filters.packed(isa)),
-            workspace=Scratch(filters.workspace(isa)),
+            workspace=Scratch(filters.workspace(isa, self.rows)),
             rows=self.rows,
             depth=depth * features.dtype.itemsize,
             columns=columns * output.dtype.itemsize,

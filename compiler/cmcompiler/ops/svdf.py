@@ -138,7 +138,7 @@ class Svdf(Op):
         if isinstance(self.product, ShortGateProduct):
             filters = self.product.filters
             product = PackedProduct(Packed(filters.packed(isa)), 2 * self.product.depth, 0)
-            workspace, suffix = filters.workspace(isa), filters.suffix
+            workspace, suffix = filters.workspace(isa, rows=1), filters.suffix
         else:
             product, suffix = self.product.packed(isa), ""
             workspace = packing.gemv_workspace(self.product.depth, isa)

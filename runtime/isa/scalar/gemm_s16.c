@@ -5,39 +5,14 @@
 #include "short_product.h"
 #include "short_rows.h"
 
-enum { COLUMNS = 4, SIGN = 0x8000 };
+enum { ROWS = 2 };
 
-/* Four columns: their weights plus 128 follow, depth by depth. */
+/* Four columns: their weights plus 128 follow, depth by depth, of an even number of them. */
 struct block {
-    uint32_t bias[COLUMNS]; /* less 32768 times the sum of the weights */
+    /* Less 32768 times the sum of the weights, and less what short_product.h says of words of weights. */
+    uint32_t bias[COLUMNS];
     int32_t multiplier[COLUMNS], places[COLUMNS];
 };
-
-/* Rows in the workspace, a pair or one: plus 32768, behind what the sums are too large by. */
-struct rows {
-    short_function *multiply;
-    int32_t count;
-};
-
-static void pack_row(struct short_rows *out, const int16_t *row, int32_t depth)
-{
-    uint16_t *shorts = (uint16_t *)out->words;
-    uint32_t sum = 0;
-    for (int32_t k = 0; k < depth; ++k) {
-        const uint16_t x = (uint16_t)(row[k] ^ SIGN);
-        *shorts++ = x;
-        sum += x;
-    }
-    out->excess[0] = OFFSET * sum;
-}
-
-static void pack(const struct cm_gemm *gemm, int32_t count, int32_t depth)
-{
-    if (count == 1)
-        pack_row(gemm->workspace, (const int16_t *)(const void *)gemm->lhs, depth);
-    else
-        cm_scalar_pack_shorts(gemm->workspace, 0, gemm->lhs, gemm->lhs_stride, depth);
-}
 
 /* How outputs are limited: to int16, to its numbers from 0 on, or to any others. */
 enum limits { WHOLE, RECTIFIED, OTHERS };
@@ -76,63 +51,67 @@ static inline int32_t limited(int32_t twice, enum limits limits, int32_t minimum
 
 /* Outputs of a block's first columns. */
 static inline void output_limited(const struct cm_short_range *range, const struct block *block,
-                                  const uint32_t *sums, uint32_t excess, int16_t *out, int32_t columns,
-                                  enum limits limits)
+                                  const uint32_t *sums, int16_t *out, int32_t columns, enum limits limits)
 {
     const int32_t minimum = range->minimum, maximum = range->maximum;
     const uint32_t *bias = block->bias;
     const int32_t *multiplier = block->multiplier, *places = block->places;
     for (const uint32_t *end = sums + columns; sums < end; ++sums) {
-        const int32_t sum = (int32_t)(*sums - excess + *bias++);
+        const int32_t sum = (int32_t)(*sums + *bias++);
         const int32_t twice = cm_scale_down(sum, *multiplier++, *places++) + 1;
         *out++ = (int16_t)limited(twice, limits, minimum, maximum);
     }
 }
 
 static void output(const struct cm_short_range *range, const struct block *block, const uint32_t *sums,
-                   uint32_t excess, int16_t *out, int32_t columns)
+                   int16_t *out, int32_t columns)
 {
     const enum limits limits = limits_of(range);
     if (limits == WHOLE)
-        output_limited(range, block, sums, excess, out, columns, WHOLE);
+        output_limited(range, block, sums, out, columns, WHOLE);
     else if (limits == RECTIFIED)
-        output_limited(range, block, sums, excess, out, columns, RECTIFIED);
+        output_limited(range, block, sums, out, columns, RECTIFIED);
     else
-        output_limited(range, block, sums, excess, out, columns, OTHERS);
+        output_limited(range, block, sums, out, columns, OTHERS);
 }
 
-static void multiply(const struct cm_gemm *gemm, const struct rows *rows, int32_t depth)
+static void multiply(const struct cm_gemm *gemm, int32_t rows, int32_t pairs)
 {
     const struct cm_short_range *range = gemm->weights;
     const struct block *block = (const struct block *)(range + 1);
     const int32_t columns = gemm->columns / (int32_t)sizeof(int16_t);
-    const struct short_rows *packed = gemm->workspace;
     for (int32_t column = 0; column < columns; column += COLUMNS) {
         const uint8_t *weights = (const uint8_t *)(block + 1);
         const int32_t left = columns - column, count = left < COLUMNS ? left : COLUMNS;
-        uint32_t sums[2][COLUMNS];
-        rows->multiply(sums[0], (const uint16_t *)packed->words, weights, depth);
-        for (int32_t r = 0; r < rows->count; ++r) {
+        uint32_t sums[ROWS][COLUMNS];
+        cm_scalar_multiply_shorts(sums[0], gemm->workspace, weights, pairs, sums[rows]);
+        for (int32_t r = 0; r < rows; ++r) {
             int16_t *out = (int16_t *)(void *)(gemm->out + r * gemm->out_stride);
-            output(range, block, sums[r], packed->excess[r], out + column, count);
+            output(range, block, sums[r], out + column, count);
         }
-        block = (const struct block *)(const void *)(weights + depth * COLUMNS);
+        block = (const struct block *)(const void *)(weights + pairs * 2 * COLUMNS);
     }
+}
+
+static void pack(const struct cm_gemm *gemm, int32_t rows, int32_t pairs)
+{
+    struct short_row *row = gemm->workspace;
+    for (int32_t r = 0; r < rows; ++r, row = (struct short_row *)next_row(row, pairs))
+        cm_scalar_pack_shorts(row, 0, gemm->lhs + r * gemm->lhs_stride,
+                              gemm->depth / (int32_t)sizeof(int16_t));
 }
 
 void cm_isa_gemm_s16(const struct cm_gemm *gemm)
 {
-    const int32_t depth = gemm->depth / (int32_t)sizeof(int16_t);
+    const int32_t pairs = short_pairs(gemm->depth / (int32_t)sizeof(int16_t));
     struct cm_gemm left = *gemm;
     while (left.rows > 0) {
-        struct rows rows = {cm_scalar_multiply_shorts, 2};
-        if (left.rows == 1)
-            rows = (struct rows){cm_scalar_multiply_shorts_by_row, 1};
+        const int32_t rows = left.rows < ROWS ? left.rows : ROWS;
         if (left.lhs != NULL)
-            pack(&left, rows.count, depth);
-        multiply(&left, &rows, depth);
-        left.rows -= rows.count;
-        left.lhs += rows.count * left.lhs_stride;
-        left.out += rows.count * left.out_stride;
+            pack(&left, rows, pairs);
+        multiply(&left, rows, pairs);
+        left.rows -= rows;
+        left.lhs += rows * left.lhs_stride;
+        left.out += rows * left.out_stride;
     }
 }

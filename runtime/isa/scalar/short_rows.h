@@ -1,18 +1,30 @@
-/* Rows of int16 as products without SIMD read them: see gemm_s16.c. */
+/* Rows of int16 as products without SIMD read them: see short_product.h. */
 #ifndef SHORT_ROWS_H
 #define SHORT_ROWS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-enum { OFFSET = 128 }; /* of weights */
+enum { COLUMNS = 4 };
 
-/* What the sums of rows are too large by, then their numbers plus 32768: words of both rows, or one row. */
-struct short_rows {
-    uint32_t excess[2], words[];
+/* A row's numbers plus 32768, filled up to pairs with a zero, behind what the sums of four columns begin
+ * with. */
+struct short_row {
+    uint32_t starts[COLUMNS];
+    uint16_t shorts[];
 };
 
-/* Depths [at, at + depth) of two rows, from 0 on one part after the other. */
-void cm_scalar_pack_shorts(struct short_rows *out, int32_t at, const int8_t *rows, int32_t stride,
-                           int32_t depth);
+/* Depths [at, at + depth) of a row, from 0 on one part after the other. */
+void cm_scalar_pack_shorts(struct short_row *out, int32_t at, const int8_t *row, int32_t depth);
+
+static inline int32_t short_pairs(int32_t depth)
+{
+    return (depth + 1) / 2;
+}
+
+static inline const struct short_row *next_row(const struct short_row *row, int32_t pairs)
+{
+    return (const struct short_row *)(const void *)(row->shorts + (ptrdiff_t)2 * pairs);
+}
 
 #endif

@@ -117,18 +117,19 @@ class Filters16:
             return NARROW_GEMM16 if self.is_short else LONG_NARROW_GEMM16
         return GEMM16 if self.is_short else LONG_GEMM16
 
-    def workspace(self, isa: Isa) -> int:
-        """Bytes of workspace that the microkernel needs."""
-        depth: int = self.weights.shape[1]
+    def workspace(self, isa: Isa, rows: int = PACKED_SHORT_ROWS) -> int:
+        """Bytes of workspace that the microkernel needs for so many rows at a time."""
+        pairs: int = -(-self.weights.shape[1] // 2)
         unpacked = self._block(isa).unpacked + len(self._start) if self.is_narrow else 0
         if not self.is_short:
             return unpacked
-        return (
-            unpacked
-            + {Isa.SCALAR: 8 + 4 * depth, Isa.DSP: 8 + 8 * -(-depth // 2), Isa.MVE: 0}[
-                self._provider(isa)
-            ]
-        )
+        row = 4 * (COLUMNS + pairs)
+        packed = {
+            Isa.SCALAR: min(rows, PACKED_SHORT_ROWS) * row,
+            Isa.DSP: 8 + 8 * pairs,
+            Isa.MVE: 0,
+        }
+        return unpacked + packed[self._provider(isa)]
 
     def packs_rows(self, isa: Isa) -> bool:
         """Whether cm_isa_pack_rows_s16 saves work: a product packs its rows anyway."""
@@ -153,6 +154,8 @@ class Filters16:
             chunk, before, after = 2, 16, 24
         elif self._provider(isa) is Isa.MVE:
             chunk = CHUNK
+        elif self.is_short:
+            chunk = 2
         return NibbleBlock(channels, depth, COLUMNS, chunk, before, after)
 
     def _blocks(self, isa: Isa) -> bytes:
@@ -242,12 +245,21 @@ class Filters16:
     def _raised(self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array) -> bytes:
         """Blocks of four channels without SIMD: biases, scales, weights plus 128 depth by depth.
 
-        The biases are less 2^15 times the sum of weights, as activations are raised by that.
+        The biases are less 2^15 times the sum of weights, as activations are raised by that, and
+        less what pairs of weights add: see isa/scalar/short_product.h.
         """
-        raised = self.bias[channels] - (self.weights[channels].sum(axis=1, dtype=np.int64) << 15)
-        heads = (wrap32(raised), multipliers, -shifts.astype(np.int64) - 2)
+        depth = self.weights.shape[1]
+        weights = np.zeros((len(channels), depth + depth % 2), np.int8)
+        weights[:, :depth] = self.weights[channels]
+        raised = weights.view(np.uint8) ^ np.uint8(128)
+        starts = self.bias[channels] - (weights.sum(axis=1, dtype=np.int64) << 15)
+        heads = (
+            wrap32(starts - _products_of_pairs(raised)),
+            multipliers,
+            -shifts.astype(np.int64) - 2,
+        )
         words: list[npt.NDArray[Any]] = [np.asarray(head).astype("<i4") for head in heads]
-        return _depth_by_depth([*words, self.weights[channels].view(np.uint8) ^ np.uint8(128)])
+        return _depth_by_depth([*words, raised])
 
     def _in_chunks(
         self, channels: Int64Array, multipliers: Int64Array, shifts: Int64Array
@@ -265,6 +277,19 @@ class Filters16:
         heads = [self.bias[channels], multipliers << 16, shifts.astype(np.int64) + 1]
         parts = [*(head.astype("<i4") for head in heads), taken]
         return _joined([part.reshape(len(channels) // COLUMNS, -1) for part in parts])
+
+
+def _products_of_pairs(weights: npt.NDArray[np.uint8]) -> Int64Array:
+    """For each channel, the products of two depths' words in turn, less 256 times the next ones.
+
+    A word is the weights of the channel, and of those after it in its block.
+    """
+    words = np.zeros((weights.shape[1], len(weights) // COLUMNS, COLUMNS + 1), np.uint32)
+    for column in reversed(range(COLUMNS)):
+        words[..., column] = words[..., column + 1] * 256 + weights[column::COLUMNS].T
+    sums = (words[::2] * words[1::2]).sum(axis=0, dtype=np.uint32)
+    products: Int64Array = (sums[:, :-1] - 256 * sums[:, 1:]).reshape(-1).astype(np.int64)
+    return products
 
 
 def in_pairs(weights: Int8Array) -> npt.NDArray[np.int16]:

@@ -76,7 +76,7 @@ def short_layer(
         output=result,
         gates=Scratch(2 * op.gates_per_unit * op.units),
         products=Scratch(2 * max(len(each.weights) for each in filters)),
-        workspace=Scratch(max(each.workspace(isa) for each in filters)),
+        workspace=Scratch(max(each.workspace(isa, rows=1) for each in filters)),
         blank=NONE if op.walk.has_initial else Scratch(2 * op.hidden_product.depth),
         input_product=packed[0],
         hidden_product=packed[1],
