@@ -52,34 +52,44 @@
     "adds r7, r7, r4\n" \
     "stm r0!, {r6, r7}\n"
 
-#define NIBBLE_SUMS "ldr r0, [sp, #4]\n"
 #define NIBBLE_CLEAR_AGAIN "movs r4, #0\n" "mov r8, r4\n" "mov r9, r4\n" "mov r10, r4\n" "mov r11, r4\n"
-#define NIBBLE_CLEAR NIBBLE_CLEAR_AGAIN "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
-#define NIBBLE_START "stm r0!, {r4-r7}\n"
-/* The first turn's halves are the sums: r12 says where to go on, as lr does for the next ones. */
-#define NIBBLE_FIRST_PART(sum) \
-    "mov r7, " sum "\n" \
+/* The halves of the first turn are the sums: r12 says where to go on, as lr does for the next ones. */
+#define NIBBLE_FIRST_PARTS(sum, next) \
+    "mov r4, " sum "\n" \
+    "uxth r3, r4\n" \
+    "lsrs r4, r4, #16\n" \
+    "mov r7, " next "\n" \
     "uxth r6, r7\n" \
     "lsrs r7, r7, #16\n" \
-    "stm r0!, {r6, r7}\n"
-#define NIBBLE_ROWS_START NIBBLE_CLEAR_AGAIN "adr r4, 7f\n" "mov r12, r4\n" "adr r4, 8f\n" "mov lr, r4\n"
+    "stm r0!, {r3, r4, r6, r7}\n"
+#define NIBBLE_ROWS_START NIBBLE_CLEAR_AGAIN "adr r4, 8f\n" "mov r12, r4\n" "adr r4, 7f\n" "mov lr, r4\n"
 #define NIBBLE_ROWS_PART \
-    NIBBLE_SUMS \
+    "ldr r0, " TURNS_SUMS "\n" \
     "mov pc, r12\n" \
     ".p2align 2\n" \
     "7:\n" \
-    NIBBLE_FIRST_PART(NIBBLE_SUM_0) NIBBLE_FIRST_PART(NIBBLE_SUM_1) NIBBLE_FIRST_PART(NIBBLE_SUM_2) \
-    NIBBLE_FIRST_PART(NIBBLE_SUM_3) \
+    NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_PART(NIBBLE_SUM_2) NIBBLE_PART(NIBBLE_SUM_3) \
     "b 9f\n" \
     ".p2align 2\n" \
     "8:\n" \
-    NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_PART(NIBBLE_SUM_2) NIBBLE_PART(NIBBLE_SUM_3) \
+    NIBBLE_FIRST_PARTS(NIBBLE_SUM_0, NIBBLE_SUM_1) NIBBLE_FIRST_PARTS(NIBBLE_SUM_2, NIBBLE_SUM_3) \
     "9:\n"
 #define NIBBLE_ROWS_AGAIN "mov r12, lr\n" NIBBLE_CLEAR_AGAIN
 
-#define NIBBLE_ROW_START NIBBLE_CLEAR NIBBLE_START
-#define NIBBLE_ROW_PART NIBBLE_SUMS NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_CLEAR_AGAIN
-#define NIBBLE_ROW_FINISH ""
+/* Registers are left for the sums of one row. */
+#define NIBBLE_ROW_CLEAR "movs r4, #0\n" "mov r8, r4\n" "mov r9, r4\n"
+#define NIBBLE_ROW_START NIBBLE_ROW_CLEAR "mov r10, r4\n" "mov r11, r4\n" "mov r12, r4\n" "mov lr, r4\n"
+#define NIBBLE_PART_OF_ROW(sum, lower, upper) \
+    "mov r3, " sum "\n" \
+    "uxth r4, r3\n" \
+    "lsrs r3, r3, #16\n" \
+    "add " lower ", r4\n" \
+    "add " upper ", r3\n"
+#define NIBBLE_ROW_PART NIBBLE_PART_OF_ROW("r8", "r10", "r11") NIBBLE_PART_OF_ROW("r9", "r12", "lr") NIBBLE_ROW_CLEAR
+#define NIBBLE_ROW_FINISH \
+    "mov r4, r10\n" "mov r5, r11\n" "mov r6, r12\n" "mov r7, lr\n" \
+    "ldr r0, " TURNS_SUMS "\n" \
+    "stm r0!, {r4-r7}\n"
 #define NIBBLE_MASK "movs r5, #15\n" "lsls r4, r5, #16\n" "orrs r5, r4\n"
 /* clang-format on */
 

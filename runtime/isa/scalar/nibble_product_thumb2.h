@@ -44,16 +44,27 @@
     "add.w r9, r9, " sum ", lsr #16\n" \
     "strd r8, r9, [r0], #8\n"
 
-#define NIBBLE_ROWS_START NIBBLE_CLEAR NIBBLE_START NIBBLE_START
+/* The halves of the first turn are the sums: r12 is 0 there. */
+#define NIBBLE_FIRST_PARTS(sum, next) \
+    "uxth r8, " sum "\n" \
+    "lsr.w r9, " sum ", #16\n" \
+    "uxth r10, " next "\n" \
+    "lsr.w lr, " next ", #16\n" \
+    "stm r0!, {r8-r10, lr}\n"
+#define NIBBLE_ROWS_START NIBBLE_CLEAR "mov r12, #0\n"
 #define NIBBLE_ROWS_PART \
-    NIBBLE_SUMS \
+    "ldr r0, " TURNS_SUMS "\n" \
+    "cmp r12, #0\n" \
+    "bne 8f\n" \
+    NIBBLE_FIRST_PARTS(NIBBLE_SUM_0, NIBBLE_SUM_1) NIBBLE_FIRST_PARTS(NIBBLE_SUM_2, NIBBLE_SUM_3) \
+    "mov r12, #1\n" \
+    "b 9f\n" \
+    "8:\n" \
     NIBBLE_PART(NIBBLE_SUM_0) NIBBLE_PART(NIBBLE_SUM_1) NIBBLE_PART(NIBBLE_SUM_2) NIBBLE_PART(NIBBLE_SUM_3) \
-    NIBBLE_CLEAR_AGAIN
+    "9:\n" \
+    NIBBLE_CLEAR
 #define NIBBLE_ROWS_AGAIN ""
-#define NIBBLE_SUMS "ldr r0, [sp, #4]\n"
 #define NIBBLE_CLEAR "movs r4, #0\n" "movs r5, #0\n" "movs r6, #0\n" "movs r7, #0\n"
-#define NIBBLE_CLEAR_AGAIN NIBBLE_CLEAR
-#define NIBBLE_START "stm r0!, {r4-r7}\n"
 /* Registers are left for the sums of one row. */
 #define NIBBLE_ROW_START NIBBLE_CLEAR "mov r9, #0\n" "mov r12, #0\n"
 #define NIBBLE_PART_OF_ROW(sum, lower, upper) \
@@ -62,7 +73,7 @@
     "add " lower ", r10\n" \
     "mov " sum ", #0\n"
 #define NIBBLE_ROW_PART NIBBLE_PART_OF_ROW("r4", "r6", "r7") NIBBLE_PART_OF_ROW("r5", "r9", "r12")
-#define NIBBLE_ROW_FINISH "stm r0!, {r6, r7, r9, r12}\n"
+#define NIBBLE_ROW_FINISH "ldr r0, " TURNS_SUMS "\n" "stm r0!, {r6, r7, r9, r12}\n"
 #define NIBBLE_MASK "mov r11, #0x000f000f\n"
 /* clang-format on */
 
