@@ -112,7 +112,7 @@ typedef void strip_function(const struct strip *strip);
           "2:\n" \
           FOUR_TIMES(FOUR_TIMES(MULTIPLY MULTIPLY)) \
           "ldr r11, [sp, #4]\n" \
-          "cmp lr, r11\n" \
+          "cmp.w lr, r11\n" \
           "blo.w 2b\n" \
           OUTPUT \
           "cmp r12, r10\n" \
@@ -121,17 +121,31 @@ typedef void strip_function(const struct strip *strip);
           REST \
           CM_ASM_END)
 
-/* Two words of two rows of int16, as they come and as they go; and all words, with their sums. */
-#define PACK_TWO \
+/* Two words of two rows of int16, as they come and as they go; and all words, with their sums. A Cortex-M7 loads two
+   words a cycle, and stores two. */
+#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#define LOAD_TWO \
+    "ldr r6, [r1, #4]\n" \
+    "ldr r4, [r1], #8\n" \
+    "ldr r7, [r2, #4]\n" \
+    "ldr r5, [r2], #8\n"
+#define STORE_TWO "stm r0!, {r4-r7}\n"
+#else
+#define LOAD_TWO \
     "ldr r4, [r1], #4\n" \
     "ldr r5, [r2], #4\n" \
     "ldr r6, [r1], #4\n" \
-    "ldr r7, [r2], #4\n" \
-    ADD("r8", "r4", "r10") ADD("r9", "r5", "r10") ADD("r8", "r6", "r10") ADD("r9", "r7", "r10") \
+    "ldr r7, [r2], #4\n"
+#define STORE_TWO \
     "str r4, [r0], #4\n" \
     "str r5, [r0], #4\n" \
     "str r6, [r0], #4\n" \
     "str r7, [r0], #4\n"
+#endif
+#define PACK_TWO \
+    LOAD_TWO \
+    ADD("r8", "r4", "r10") ADD("r9", "r5", "r10") ADD("r8", "r6", "r10") ADD("r9", "r7", "r10") \
+    STORE_TWO
 
 #define PACK_SHORTS \
     "lsrs r3, r3, #1\n" \
