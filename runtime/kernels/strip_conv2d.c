@@ -11,17 +11,22 @@
 #include "cmrt/program.h"
 #include "cmrt/rows.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-/* So many columns of the input from column `left` on, for output row y.
+/* Rows of the input that a row of windows sees; those outside of the image are padding. */
+struct seen {
+    int32_t top, end;
+};
+
+/* So many columns of the input from column `left` on.
 
    image: its first pixel. */
-static void copy_columns(const struct cm_strip_conv2d *op, const int8_t *image, int32_t y, int32_t left,
-                         int32_t columns, int8_t *strip)
+static void copy_columns(const struct cm_strip_conv2d *op, const int8_t *image, struct seen seen,
+                         int32_t left, int32_t columns, int8_t *strip)
 {
-    const int32_t pixel = op->input.channels, column = op->kernel_height * pixel,
-                  padding = op->input_zero_point;
-    const int32_t top = y * op->stride_height - op->pad_top, bottom = top + op->kernel_height;
+    const int32_t pixel = op->input.channels, top = seen.top, bottom = seen.end;
+    const int32_t column = (bottom - top) * pixel, padding = op->input_zero_point;
     const int32_t first = cm_clamp(-left, 0, columns);
     const int32_t end = cm_clamp(op->input.width - left, first, columns);
     const int8_t *const in = image + (left + first) * pixel;
@@ -36,8 +41,9 @@ static void copy_columns(const struct cm_strip_conv2d *op, const int8_t *image, 
     }
     const int32_t above = top < 0 ? -top : 0;
     const int32_t rows = (bottom < op->input.height ? bottom : op->input.height) - top;
-    uint32_t offset = cm_row_offset(&op->input, 0, top + above);
-    const uint32_t stride = (uint32_t)op->input.row_stride, ring_bytes = (uint32_t)op->input.ring * stride;
+    const int32_t ring = op->input.ring, y = top + above, slot = y < ring ? y : y % ring;
+    const uint32_t stride = (uint32_t)op->input.row_stride, ring_bytes = (uint32_t)ring * stride;
+    uint32_t offset = (uint32_t)slot * stride;
     out += above * pixel;
     for (int32_t row = above; row < rows; ++row, out += pixel) {
         cm_isa_copy_pixels_s8(out, column, in + offset, pixel, end - first);
@@ -61,84 +67,128 @@ static int8_t *find_room(const struct cm_context *context, const struct cm_strip
     return room + (-(uintptr_t)room & (ALIGN - 1));
 }
 
-/* Output row y, so many pixels at once. */
-static void convolve_row(const struct cm_strip_conv2d *op, void (*multiply)(const struct cm_gemm *),
-                         struct cm_gemm *gemm, const int8_t *image, int32_t y, int32_t chunk, int8_t *strip)
+/* The products of a kernel, the second one NULL if it takes all windows whole. */
+struct products {
+    void (*multiply)(const struct cm_gemm *);
+    void (*multiply_cut)(const struct cm_cut_gemm *);
+};
+
+/* Leaves out what is above or below the image, where products can do without. */
+static __attribute__((cold, noinline)) bool cut(const struct cm_strip_conv2d *op, struct cm_cut_gemm *gemm,
+                                                struct seen *seen)
 {
-    const int32_t width = op->output.width;
-    gemm->lhs = strip;
+    const int32_t pixel = op->input.channels, top = seen->top > 0 ? seen->top : 0;
+    const int32_t end = seen->end < op->input.height ? seen->end : op->input.height;
+    const int32_t above = top - seen->top, below = seen->end - end, left = (end - top) * pixel;
+    if ((above > 0) == (below > 0) || !cm_cut_suits(op->kernel_width, left))
+        return false;
+    gemm->part = op->kernel_height * pixel;
+    gemm->first = above * pixel;
+    gemm->left = left;
+    gemm->padding = (int8_t)op->input_zero_point;
+    *seen = (struct seen){top, end};
+    return true;
+}
+
+/* Output row y, so many pixels at once. */
+static void convolve_row(const struct cm_strip_conv2d *op, const struct products *products,
+                         struct cm_cut_gemm *gemm, const int8_t *image, int32_t y, int32_t chunk,
+                         int8_t *strip)
+{
+    struct cm_gemm *const product = &gemm->product;
+    const int32_t width = op->output.width, top = y * op->stride_height - op->pad_top;
+    struct seen seen = {top, top + op->kernel_height};
+    bool is_cut = false;
+    if (products->multiply_cut != NULL && (top < 0 || seen.end > op->input.height))
+        is_cut = cut(op, gemm, &seen);
+    product->lhs = strip;
+    product->lhs_stride = op->stride_width * (seen.end - seen.top) * op->input.channels;
     for (int32_t x = 0; x < width; x += chunk) {
-        gemm->rows = width - x < chunk ? width - x : chunk;
-        copy_columns(op, image, y, x * op->stride_width - op->pad_left,
-                     (gemm->rows - 1) * op->stride_width + op->kernel_width, strip);
-        multiply(gemm);
-        gemm->out += gemm->rows * op->output_pixel;
+        product->rows = width - x < chunk ? width - x : chunk;
+        copy_columns(op, image, seen, x * op->stride_width - op->pad_left,
+                     (product->rows - 1) * op->stride_width + op->kernel_width, strip);
+        if (is_cut)
+            products->multiply_cut(gemm);
+        else
+            products->multiply(product);
+        product->out += product->rows * op->output_pixel;
     }
 }
 
 static void convolve(const struct cm_context *context, const struct cm_call *call,
-                     void (*multiply)(const struct cm_gemm *))
+                     const struct products *products)
 {
     const struct cm_strip_conv2d *op = call->arguments;
     const int32_t column = op->kernel_height * op->input.channels, width = op->output.width;
     const int32_t columns = (width - 1) * op->stride_width + op->kernel_width;
-    struct cm_gemm gemm;
-    gemm.lhs_stride = op->stride_width * column;
-    gemm.weights = cm_read(context, op->weights);
-    gemm.depth = op->kernel_width * column;
-    gemm.columns = op->output.channels;
-    gemm.out_stride = op->output_pixel;
-    gemm.workspace = cm_write(context, op->workspace);
-    gemm.output = (struct cm_output){op->zero_point, op->minimum, op->maximum, op->rounding};
+    struct cm_cut_gemm gemm;
+    gemm.product.weights = cm_read(context, op->weights);
+    gemm.product.depth = op->kernel_width * column;
+    gemm.product.columns = op->output.channels;
+    gemm.product.out_stride = op->output_pixel;
+    gemm.product.workspace = cm_write(context, op->workspace);
+    gemm.product.output = (struct cm_output){op->zero_point, op->minimum, op->maximum, op->rounding};
     for (int32_t n = 0; n < op->output.batch; ++n)
         for (int32_t y = call->y0; y < call->y1; ++y) {
-            const int8_t *const image = cm_read_row(context, &op->input, n, 0);
+            const int8_t *const image =
+                (const int8_t *)cm_read(context, op->input.data) + n * op->input.batch_stride;
             int8_t *strip = NULL;
-            gemm.out = cm_write_row(context, &op->output, n, y);
+            gemm.product.out = cm_write_row(context, &op->output, n, y);
             if (op->chunk < width && y + 1 < call->y1)
                 strip = find_room(context, op, n, y + 1, call->y1, columns * column);
             if (strip != NULL)
-                convolve_row(op, multiply, &gemm, image, y, width, strip);
+                convolve_row(op, products, &gemm, image, y, width, strip);
             else
-                convolve_row(op, multiply, &gemm, image, y, op->chunk, cm_write(context, op->strip));
+                convolve_row(op, products, &gemm, image, y, op->chunk, cm_write(context, op->strip));
         }
 }
 
 void cm_strip_conv2d(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, cm_isa_gemm_s8);
+    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8});
 }
 
 void cm_strip_conv2d_general(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, cm_isa_gemm_s8_general);
+    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_general});
 }
 
 void cm_strip_conv2d_half_up(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, cm_isa_gemm_s8_half_up);
+    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_half_up});
+}
+
+/* Where windows cross the top or the bottom of the image, and are pairs of vectors without the padding. */
+void cm_strip_conv2d_cut(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, &(struct products){cm_isa_gemm_s8, cm_isa_gemm_s8_cut});
+}
+
+void cm_strip_conv2d_cut_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, &(struct products){cm_isa_gemm_s8_half_up, cm_isa_gemm_s8_cut});
 }
 
 /* With weights of four bits. */
 void cm_strip_conv2d_w4(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, cm_isa_gemm_s8_w4);
+    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_w4});
 }
 
 void cm_strip_conv2d_w4_general(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, cm_isa_gemm_s8_w4_general);
+    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_w4_general});
 }
 
 void cm_strip_conv2d_w4_half_up(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, cm_isa_gemm_s8_w4_half_up);
+    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_w4_half_up});
 }
 
 /* Of int16. All sizes of the arguments are bytes. */
 void cm_strip_conv2d_s16(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, cm_isa_gemm_s16);
+    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s16});
 }
 
 static void clamp(const struct cm_context *context, const struct cm_call *call)
@@ -157,6 +207,18 @@ void cm_strip_conv2d_clamped(const struct cm_context *context, const struct cm_c
 void cm_strip_conv2d_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_strip_conv2d_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_cut_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_cut(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_cut_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_cut_half_up(context, call);
     clamp(context, call);
 }
 

@@ -25,8 +25,7 @@
 /* As class Counts in counting.py. */
 struct counts {
     int64_t portions, columns, macs, outputs, taps, segments, lines;
-};
-struct counts counts;
+} counts;
 
 static void product(const struct cm_gemm *gemm)
 {
@@ -68,6 +67,11 @@ PRODUCT(gemv_s8_long_general)
 PRODUCT(gemv_s8_w16)
 PRODUCT(gemv_s8_w16_general)
 
+void cm_isa_gemm_s8_cut(const struct cm_cut_gemm *gemm)
+{
+    product(&gemm->product);
+}
+
 /* Depth and columns of int16 are bytes. */
 static void short_product(const struct cm_gemm *gemm)
 {
@@ -102,8 +106,7 @@ void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in,
     void cm_isa_##name(const struct cm_gemm *gemm, struct cm_odd_rows *windows)                              \
     {                                                                                                        \
         struct cm_gemm four = *gemm;                                                                         \
-        (void)windows;                                                                                       \
-        four.rows = CM_PACKED_ROWS;                                                                          \
+        (void)windows, four.rows = CM_PACKED_ROWS;                                                           \
         for (int32_t left = gemm->rows; left > 0; left -= CM_PACKED_ROWS)                                    \
             product(&four);                                                                                  \
     }

@@ -26,12 +26,13 @@ from cmcompiler.ir.op import (
 from cmcompiler.ir.rows import turned_shape
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support import odd_rows, packing
+from cmcompiler.ops.support import cut_windows, odd_rows, packing
 from cmcompiler.ops.support.arguments import ConvolutionValues, ImageRows, WindowFields
 from cmcompiler.ops.support.convolution import Convolution
 from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.packing16 import PACKED_SHORT_ROWS, Filters16
 from cmcompiler.ops.support.product_arguments import (
+    CutArguments,
     ImplicitArguments,
     ImplicitArguments16,
     ImplicitFields,
@@ -215,7 +216,8 @@ class Conv2d(Convolution):
     def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """A call that keeps in memory once what neighbouring windows of a row share."""
         filters = self._read_as(self.weights.swapaxes(1, 2))
-        arguments = StripArguments(
+        are_cut = cut_windows.are_cut(filters, self.window, images.shape, self.output_shape)
+        arguments = (CutArguments if are_cut else StripArguments)(
             *self._operands(images, output, packing.gemm_weights(filters, isa)),
             workspace=self._workspace(filters, isa),
             **self._strip(images),

@@ -7,6 +7,7 @@
 #include "cmrt/arithmetic.h"
 #include "cmrt/microkernel.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Shortcuts that the rescaling of accumulators allows; all give the same bits. */
@@ -47,6 +48,23 @@ struct cm_gemm {
     struct cm_output output;
 };
 CM_MICROKERNEL void cm_isa_gemm_s8(const struct cm_gemm *gemm);
+
+/* Rows of several parts, each a column of a kernel whose first or last rows lie in the padding: `lhs` lacks
+   the bytes of these. */
+struct cm_cut_gemm {
+    struct cm_gemm product; /* its depth is that of the weights */
+    int32_t part;           /* depths of each */
+    int32_t first, left;    /* those that lhs has: all up to `first`, or all from there on, are missing */
+    int8_t padding;         /* in their place */
+};
+CM_MICROKERNEL void cm_isa_gemm_s8_cut(const struct cm_cut_gemm *gemm);
+
+/* Whether it takes so many parts of so many bytes. */
+static inline bool cm_cut_suits(int32_t parts, int32_t left)
+{
+    enum { CHUNK = 16, MOST_CHUNKS = 32 };
+    return left % (2 * CHUNK) == 0 && left > 0 && parts > 1 && parts * left <= MOST_CHUNKS * CHUNK;
+}
 
 /* The same with weights of int16 for the DSP extension, made with `wide` by packing.py: gemm_weights. */
 CM_MICROKERNEL void cm_isa_gemm_s8_w16(const struct cm_gemm *gemm);

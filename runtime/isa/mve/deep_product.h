@@ -58,9 +58,10 @@
     "vmladav.s8 r6, q3, q2\n" \
     NEXT_COLUMN
 
-#define RIGHT \
+/* LOAD_AWAY sets r4, and LOAD_ZERO_POINT the register ZERO_POINT, which may be r2. */
+#define RIGHT_BY(LOAD_AWAY, LOAD_ZERO_POINT, ZERO_POINT) \
     JOIN_EVEN_0 \
-    LOAD_ONE \
+    LOAD_AWAY \
     JOIN_ODD_0 \
     ADD_BIAS("q0") \
     JOIN_EVEN_1 \
@@ -76,6 +77,7 @@
     "vldrb.8 q3, [r3], #16\n" \
     AWAY_FROM_ZERO("q0") \
     "add r7, r2\n" \
+    LOAD_ZERO_POINT \
     SHIFT("q0") \
     "vmladav.s8 r0, q3, q2\n" \
     SHIFT("q1") \
@@ -85,7 +87,7 @@
     "vqmovnt.s32 q0, q1\n" \
     "vmladav.s8 r10, q7, q2\n" \
     "vldrh.16 q1, [sp, #32]\n" \
-    "vqadd.s16 q0, q0, r11\n" \
+    "vqadd.s16 q0, q0, " ZERO_POINT "\n" \
     "vmladav.s8 r2, q3, q2\n" \
     "vqmovnb.s16 q0, q0\n" \
     "vldrw.32 q2, [r1, #32]\n" \
@@ -97,6 +99,8 @@
     NEXT_ROW \
     "vmladav.s8 r6, q3, q2\n" \
     NEXT_COLUMN
+
+#define RIGHT RIGHT_BY(LOAD_ONE, "", "r11")
 
 /* Four chunks of rows side by side: loads advance the pointers from one pair of rows to the next, weights are
    addressed from the second chunk of the block, and r9 is the step of the output. */

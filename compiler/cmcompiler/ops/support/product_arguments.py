@@ -255,6 +255,13 @@ class StripArguments(ProductArguments):
 
 
 @dataclass(frozen=True)
+class CutArguments(StripArguments):
+    """Windows that cross the top or the bottom of the image are multiplied without the padding."""
+
+    kernel_suffix = "_cut"
+
+
+@dataclass(frozen=True)
 class StripArguments16(StripArguments):
     """Strips of int16; all sizes are bytes."""
 

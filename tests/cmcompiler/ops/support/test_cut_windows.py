@@ -1,0 +1,84 @@
+"""Windows above or below an image, with their padding left out, give the reference's bits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from harness.convolutions import Geometry, Numbers, images
+from harness.examples import Example, single
+from harness.runtime import Runtime
+
+from cmcompiler.ir.op import KernelCall, Tensors
+from cmcompiler.isa import Isa
+from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.window import Window
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A layer of which windows lie partly above or below the image.
+
+    Attributes:
+        size: of the image.
+    """
+
+    window: Window
+    channels: int
+    outputs: int
+    size: tuple[int, int]
+    zero_point: int = -128
+    minimum: int = -128
+
+    @property
+    def example(self) -> Example:
+        data, outputs = Numbers(self.channels), self.outputs
+        geometry = Geometry(self.window, 2, *self.size)
+        limits = {"zero_point": self.zero_point, "minimum": self.minimum, "maximum": 127}
+        op = Conv2d(
+            data.int8(outputs, *self.window.kernel, self.channels),
+            data.biases(outputs),
+            self.window,
+            -7,
+            Requantize.checked([1 << 30], [-9], outputs, **limits),
+            (2, *geometry.output_size, outputs),
+        )
+        return single(op, images(data, geometry, self.channels))
+
+
+SQUARE = Window((3, 3), padding=(1, 1))
+CROSSING = (
+    Crossing(SQUARE, 16, 16, (6, 8)),
+    Crossing(SQUARE, 16, 8, (4, 32), 5),
+    Crossing(SQUARE, 32, 68, (4, 6), -3),
+    Crossing(SQUARE, 64, 64, (3, 4)),
+    Crossing(SQUARE, 48, 4, (2, 4), 4),
+    Crossing(Window((3, 3), (2, 2), (1, 1)), 16, 12, (7, 8), 9, -90),
+    Crossing(Window((3, 3), (2, 1), (1, 1)), 32, 4, (6, 2), -100, -100),
+    Crossing(Window((5, 3), padding=(2, 1)), 16, 4, (6, 6), 0),
+    Crossing(Window((5, 3), padding=(2, 1)), 32, 4, (3, 6), 0),
+    Crossing(Window((5, 5), padding=(2, 2)), 16, 4, (8, 8), 3),
+    Crossing(Window((2, 2), padding=(1, 1)), 32, 4, (5, 7)),
+    Crossing(Window((3, 5), padding=(1, 2)), 16, 4, (5, 8), 1, -50),
+)
+
+
+def test_windows_above_and_below_images(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their products leave out the padding with Helium, and here without SIMD."""
+    planned = Conv2d.kernel_calls
+
+    def calls(op: Conv2d, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
+        if isa is Isa.SCALAR:
+            return [op._strip_call(inputs[0], outputs[0], isa)]
+        return planned(op, inputs, outputs, isa)
+
+    monkeypatch.setattr(Conv2d, "kernel_calls", calls)
+    examples = [each.example for each in CROSSING]
+    for example, isa in itertools.product(examples, {Isa.SCALAR, Isa.MVE} & {*runtime.isas}):
+        (node,) = example.graph.nodes
+        (call,) = node.op.kernel_calls(node.inputs, node.outputs, isa)
+        assert call.kernel.startswith("strip_conv2d_cut")
+    runtime.check(*examples)
