@@ -13,6 +13,9 @@
     cmbuild run $model --board $board --io int8 --ram-budget $budget --build-dir build/$budget
     python benchmarks/costs.py build --only-new --programs $models --budgets $budgets
 
+    python benchmarks/ram_curve.py --feed $feed --build-dir build/$feed $models
+    python benchmarks/costs.py build --only-new --programs $models --budgets $budgets --feeds $feed
+
 Reads the cycles that these runs of the zoo and of benchmarks/small_networks.py left in the build
 folder, and writes recorded_runs.json beside this script and the costs fitted to them,
 cmbuild/sizing/costs.json. Costs are the least squares of the differences, none below zero but that
@@ -70,7 +73,7 @@ SMALLEST = 20.0
 
 FITTED = (
     *("filled", "outputs", "calls", "pixels", "segments"),
-    *("clipped", "portions", "operands", "columns"),
+    *("clipped", "portions", "operands", "columns", "copied"),
 )
 """Fields of Work that costs are fitted to."""
 
@@ -178,29 +181,32 @@ class Runs:
         models: Sequence[str],
         *,
         budgets: Sequence[str | None] = (None,),
+        feeds: Sequence[str | None] = (None,),
     ) -> None:
         """Adds the runs of models on a board; missing ones, and those of another plan than today's,
         are left out.
 
         Args:
-            budgets: `--ram-budget` of the runs; None for those without one.
+            budgets, feeds: `--ram-budget` and `--feed` of the runs; None for those without.
         """
         fits = Fits(pipeline)
-        for model, budget in product(models, budgets):
+        for model, budget, feed in product(models, budgets, feeds):
             request = compose(
                 BuildRequest,
                 model=model,
                 board=board,
-                build_dir=build if budget is None else build / budget,
+                build_dir=build / (feed or "") / (budget or ""),
                 weights_as=weights,
                 io=None if weights == NARROW and budget is None else "int8",
                 ram_budget=budget,
+                feed=feed,
             )
             kept = build_folder(request)
             name = Path(model).name.removesuffix(".pte") if model.endswith(PROGRAMS) else ""
             name = name or kept.parent.name
             name = name if weights == NARROW else f"{name} {weights}"
             name = name if budget is None else f"{name} within {budget}"
+            name = name if feed is None else f"{name} by {feed}"
             try:
                 record = PlanRecord.model_validate_json((kept / "plan/plan.json").read_bytes())
                 run = Intervals.model_validate_json((kept / "cycles/intervals.json").read_bytes())
@@ -275,12 +281,14 @@ def command_line() -> argparse.ArgumentParser:
         default=[],
         help="with --only-new: kernels whose costs are fitted again, as patterns with commas",
     )
-    parser.add_argument(
-        "--budgets",
-        type=lambda text: [None if each == "none" else each for each in text.split(",")],
-        default=[None],
-        help="with --only-new: of runs within these --ram-budget, with commas; none: without",
-    )
+    for name in ("budget", "feed"):
+        option = "ram-budget" if name == "budget" else name
+        parser.add_argument(
+            f"--{name}s",
+            type=lambda text: [None if each == "none" else each for each in text.split(",")],
+            default=[None],
+            help=f"with --only-new: of runs with these --{option}, with commas; none: without",
+        )
     return parser
 
 
@@ -301,8 +309,8 @@ def main() -> None:
                 own = narrow(recorded[board.cpu])
                 costs = finished(known.isa, narrow(known.kernels), own)
             elif arguments.only_new or arguments.only_record:
-                named = arguments.programs
-                runs.add(work.pipeline, build, name, NARROW, named, budgets=arguments.budgets)
+                chosen = {"budgets": arguments.budgets, "feeds": arguments.feeds}
+                runs.add(work.pipeline, build, name, NARROW, arguments.programs, **chosen)
                 stay = {each for each in known.kernels if not fnmatches(each, arguments.again)}
                 new = [step for step in runs.steps if step[1] not in stay]
                 telling = runs.steps if arguments.only_record else new

@@ -1,27 +1,32 @@
 #!/usr/bin/env python3
 """RAM against cycles, with each point built and run.
 
-    python benchmarks/ram_curve.py [--boards mps2-an505,corstone300] MODEL ...
+    python benchmarks/ram_curve.py [--boards mps2-an505,corstone300] [--feed again] MODEL ...
 
 Makes the curve of `cmbuild fit --ram-curve` for each model and board, then builds each point with
 its `--ram-budget`, runs it on the simulator and verifies its outputs. Prints a row a point: bytes,
 instructions more than the first point's, cycles, and how far their prediction is off. Fails if an
 arena has other bytes than promised, or cycles are more than 8 % from what was promised.
+`--points N` builds N of each curve, its ends among them.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Literal, TypeVar, get_args
 
 from cmbuild import fit, run
 
 TOLERANCE = 0.08
 """Part of the cycles that a prediction may be off."""
+
+Feed = Literal["rows", "again"]
+T = TypeVar("T")
 
 BOARDS = "mps2-an505,corstone300"
 
@@ -61,16 +66,20 @@ class Point:
         )
 
 
-def points(model: str, board: str, folder: Path) -> Iterator[Point]:
-    """The points of a curve, from the fastest to the smallest, each of them verified."""
-    (sized,) = fit(model, board, ram_curve=True, export=True, io="int8", feed="rows")
+def points(model: str, board: str, folder: Path, feed: Feed, most: int | None) -> Iterator[Point]:
+    """Points of a curve, from the fastest to the smallest, each of them verified.
+
+    Args:
+        most: number of points; None for all.
+    """
+    (sized,) = fit(model, board, ram_curve=True, export=True, io="int8", feed=feed)
     assert sized.curve is not None
-    for each in sized.curve.points:
+    for each in _spread(sized.curve.points, most):
         result = run(
             model,
             board,
             io="int8",
-            feed="rows",
+            feed=feed,
             ram_budget=str(each.ram_budget),
             build_dir=folder / str(each.ram_budget),
         )
@@ -85,12 +94,21 @@ def points(model: str, board: str, folder: Path) -> Iterator[Point]:
         )
 
 
+def _spread(every: Sequence[T], most: int | None) -> list[T]:
+    """At most so many, at least two, spread evenly from the first to the last."""
+    if most is None or len(every) <= most:
+        return list(every)
+    return [every[i * (len(every) - 1) // (most - 1)] for i in range(most)]
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("models", nargs="+", metavar="MODEL")
     arguments.add_argument("--boards", default=BOARDS)
+    arguments.add_argument("--feed", choices=get_args(Feed), default="rows")
+    arguments.add_argument("--points", type=int, help="at most so many of each curve, two or more")
     arguments.add_argument("--build-dir", type=Path, default=Path("build/ram_curve"))
     chosen = arguments.parse_args()
     fails = 0
@@ -99,7 +117,7 @@ def main() -> None:
             f"{model} on {board}\n     budget     arena instructions    more       cycles   error"
         )
         made: list[Point] = []
-        for point in points(model, board, chosen.build_dir):
+        for point in points(model, board, chosen.build_dir, chosen.feed, chosen.points):
             made.append(point)
             fails += not point.holds
             print(point.row(made[0]), flush=True)

@@ -91,6 +91,7 @@ class DepthwiseArguments(Arguments):
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
         """Vectors lie along the channels."""
         pixels, channels = self.output.pixels, filled(self.channels, lanes)
+        portions = calls * self.division(-(-self.output.height // calls)).portions
         return Work(
             macs=macs,
             filled=pixels * channels * self.window.area,
@@ -98,7 +99,8 @@ class DepthwiseArguments(Arguments):
             calls=calls,
             pixels=pixels,
             clipped=self.window.clipped(self.output),
-            columns=calls * self.channels,
+            portions=portions,
+            columns=portions * self.channels,
         )
 
     def of_tile(self, macs: int, outputs: int, rows: int, lanes: int) -> Work:

@@ -18,6 +18,7 @@ from cmcompiler.ir.op import OUTSIDE
 from cmcompiler.ir.work import Work
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.options import PlanOptions
@@ -25,6 +26,7 @@ from cmcompiler.plan.planner import make_plan
 from cmcompiler.tflite.reader import read_tflite
 
 CORES = known_costs().cores
+WHOLE = PlanOptions(streams=False)
 CLOSE = 15
 """Percent."""
 
@@ -93,8 +95,8 @@ def test_an_lstm_with_clipped_cells_has_a_price_on_every_core(isa: Isa) -> None:
 
 def test_the_work_of_a_convolution() -> None:
     """Of 5×6 pixels over 2 channels."""
-    graph, whole = convolution(6, 2), PlanOptions(streams=False)
-    work = {isa: work_by_kernel(make_plan(graph, isa, whole))["conv2d"] for isa in Isa}
+    graph = convolution(6, 2)
+    work = {isa: work_by_kernel(make_plan(graph, isa, WHOLE))["conv2d"] for isa in Isa}
     depths = [work[isa].filled / work[isa].outputs for isa in Isa]
     assert depths == [18, 20, 32], "of products in whole vectors"
     portions = [work[isa].portions for isa in Isa]
@@ -106,11 +108,30 @@ def test_the_work_of_a_convolution() -> None:
 
 def test_a_convolution_without_patches_works_as_one_of_pixels() -> None:
     """With the DSP extension, of 5×8 pixels over 4 channels."""
-    plan = make_plan(convolution(8, 4), Isa.DSP, PlanOptions(streams=False))
+    plan = make_plan(convolution(8, 4), Isa.DSP, WHOLE)
     assert [step.kernel for step in plan.steps] == ["implicit_conv2d"]
     macs = 40 * 36 * 3
     expected = Work(macs=macs, filled=macs, outputs=120, calls=1, operands=40 * 36, columns=3)
     assert work_by_kernel(plan) == {"conv2d": expected}
+
+
+@pytest.mark.parametrize(("height", "calls"), [(25, 7), (4, 1), (3, 1)])
+def test_a_depthwise_image_is_computed_in_as_many_portions_as_its_scratch_says(
+    height: int, calls: int
+) -> None:
+    """With Helium, of bands of two rows of five columns, for twelve columns at once."""
+    shape = (1, height, 5, 64)
+    op = DepthwiseConv2d(
+        np.ones((3, 3, 64), np.int8),
+        np.zeros(64, np.int32),
+        Window((3, 3), padding=(1, 1)),
+        0,
+        Requantize.checked([1 << 30] * 64, [-8] * 64, 64, zero_point=0, minimum=-128, maximum=127),
+        shape,
+    )
+    plan = make_plan(single(op, np.zeros(shape, np.int8)).graph, Isa.MVE, WHOLE)
+    (work,) = work_by_kernel(plan).values()
+    assert (work.calls, work.portions, work.columns) == (1, calls, 64 * calls)
 
 
 @pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m3"])

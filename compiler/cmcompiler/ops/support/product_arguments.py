@@ -251,6 +251,7 @@ class StripArguments(ProductArguments):
             clipped=self.window.clipped(self.output),
             portions=division.portions * phases,
             columns=division.columns * phases,
+            copied=self.gathering().copied * phases,
         )
 
 
