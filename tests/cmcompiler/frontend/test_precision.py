@@ -114,6 +114,44 @@ def test_a_pattern_chooses_modules(module: nn.Module) -> None:
     assert mixed.fidelity.faithful
 
 
+class Continued(nn.Module):
+    """A projected LSTM that is given states, and gives its last ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden, self.cells = nn.Linear(4, 8), nn.Linear(4, 24)
+        self.lstm = nn.LSTM(6, 24, proj_size=8, batch_first=True)
+
+    def forward(self, x: Tensor, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        states = torch.tanh(self.hidden(z))[None], self.cells(z)[None]
+        rows, (hidden, cells) = self.lstm(x, states)
+        return rows, hidden, cells
+
+
+def test_states_of_a_projected_lstm_are_int16(runtime: Runtime) -> None:
+    torch.manual_seed(3)
+    module = Continued().eval()
+    samples = [(torch.randn(1, 5, 6), torch.randn(1, 4)) for _ in range(32)]
+    compiled = api.compile(module, samples[0], samples, activations="int16")
+    types = {tensor.dtype.name for node in compiled.graph.nodes for tensor in node.outputs}
+    assert types == {"int16", "float32"}
+    assert compiled.fidelity.faithful and not compiled.fidelity.unpaired
+    assert integer_snr(module, compiled.pte, samples) > 48
+    runtime.check(Example(compiled.graph, tuple(each.numpy() for each in samples[0])))
+
+
+def test_a_projection_of_dependent_outputs_keeps_int8() -> None:
+    """No units have the given outputs as their projection."""
+    torch.manual_seed(3)
+    module = Continued().eval()
+    with torch.no_grad():
+        module.lstm.weight_hr_l0[1] = module.lstm.weight_hr_l0[0]
+    samples = [(torch.randn(1, 5, 6), torch.randn(1, 4)) for _ in range(8)]
+    compiled = api.compile(module, samples[0], samples, activations="int16")
+    assert compiled.fidelity.faithful
+    assert integer_snr(module, compiled.pte, samples) > 20
+
+
 class Masked(nn.Module):
     """A choice by a mask that is an input."""
 

@@ -234,11 +234,9 @@ def _masked_softmax(node: Node) -> Node | None:
 
 
 def _recurrent(operator: Any) -> Callable[[Node], Node | None]:
-    """Layers of two results whose outputs are projected stay in int8."""
-
     def form(node: Node) -> Node | None:
         if named_arguments(node).get("projection") is not None:
-            return projected(node, operator) if isinstance(node.meta["val"], Tensor) else None
+            return projected(node, operator)
         return insert(node, operator, *node.args)
 
     return form

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import islice
+from operator import getitem
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from cmcompiler.frontend.rewrites.editing import (
     is_constant,
     mark_as_step,
     named_arguments,
+    replace,
 )
 from cmcompiler.frontend.rewrites.exclusions import NEGLIGIBLE
 from cmcompiler.frontend.rewrites.sampled import sampled
@@ -27,6 +29,9 @@ from cmcompiler.frontend.rewrites.sampled import sampled
 _ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
 
 _MOST_SAMPLES = 4
+
+_MOST_CONDITION = 2.0**6
+"""Bits of initial outputs that may be lost where they become units."""
 
 
 def _step(node: Node, operator: Any, *args: Any) -> Node:
@@ -150,18 +155,29 @@ def _weights(node: Node, scores: Node, given: dict[str, Any]) -> Node:
 def projected(node: Node, operator: Any) -> Node | None:
     """An LSTM whose outputs are projected, as one whose preceding units the gates read.
 
-    The weights of preceding outputs times the projection are those of preceding units. None where
-    it is given outputs to begin with, as no units need project to them.
+    The weights of preceding outputs times the projection are those of preceding units. Outputs that
+    it is given to begin with are the projection of their product with its inverse; None where that
+    has far larger numbers than these, or does not exist.
     """
     given = named_arguments(node)
-    weights = [_parameter(given[name]) for name in ("hidden_weight", "projection")]
-    if given["hidden"] is not None or weights[0] is None or weights[1] is None:
+    weights, projection = (_parameter(given[name]) for name in ("hidden_weight", "projection"))
+    if weights is None or projection is None:
         return None
-    names = "hidden_weight", "projection"
-    merged = constant(node, f"{node.name}_units_weight", weights[0] @ weights[1])
-    arguments = {**given, **dict(zip(names, (merged, None), strict=True))}
-    made = _step(node, operator, *arguments.values())
-    return insert(node, _OWN.short_linear.default, made, given["projection"], None)
+    units = given["hidden"]
+    if units is not None:
+        if float(torch.linalg.cond(projection)) > _MOST_CONDITION:
+            return None
+        inverse = constant(node, f"{node.name}_inverse", torch.linalg.pinv(projection))
+        units = _step(node, _OWN.short_linear.default, units, inverse, None)
+    merged = constant(node, f"{node.name}_units_weight", weights @ projection)
+    changed = {"hidden": units, "hidden_weight": merged, "projection": None}
+    made = _step(node, operator, *(given | changed).values())
+    if isinstance(node.meta["val"], Tensor):
+        return insert(node, _OWN.short_linear.default, made, given["projection"], None)
+    for user in [each for each in node.users if each.args[1] == 0]:
+        rows = _step(user, getitem, made, 0)
+        replace(user, insert(user, _OWN.short_linear.default, rows, given["projection"], None))
+    return made
 
 
 def steps() -> dict[Any, Callable[[Node], Node | None]]:
