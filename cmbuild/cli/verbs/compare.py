@@ -31,8 +31,8 @@ Examples:
 BEFORE and AFTER are each a folder of one or more builds, a file that `run --json` or `check
 --json` printed, or a revision of git, which this cmbuild builds beside the others. AFTER is by
 default the project as it is. Two models (.tflite, .pte, .pt2, path.py[:callable], a name of the
-zoo) are run on each --board, side by side; modules take --weights, and a program's SNR is then to
-the other one's float model.
+project or the zoo) are run on each --board, side by side; modules take --weights, and a program's
+SNR is then to the other one's float model.
 
 Thresholds are changes: +1% of the former value, +2K bytes; of shares, points.
 
@@ -157,12 +157,11 @@ class _Sides:
         from cmbuild.projects.project import needed_project
         from cmbuild.projects.revision import revision
         from cmbuild.projects.saved import read_side
-        from cmcompiler import zoo
         from cmcompiler.importer.suffixes import MODELS
 
         if name is not None and name.partition(":")[0].endswith(MODELS):
             return self._of_model(name)
-        if self._chosen and name not in zoo.names():
+        if self._chosen and not _has_name(name):
             option = next(iter(self._chosen))
             raise UsageError(
                 message=f"--{option} is for models; {name or 'the project'} is not one",
@@ -170,7 +169,7 @@ class _Sides:
             )
         if name is not None and Path(name).exists():
             return self._filtered(read_side(Path(name)))
-        if name in zoo.names():
+        if name is not None and _has_name(name):
             return self._of_model(name)
         if name is not None and name.endswith(".json"):
             raise UsageError(message=f"{name} not found", hint="`cmbuild run --json` prints one")
@@ -193,7 +192,7 @@ class _Sides:
         return replace(side, runs=runs, failures=failures)
 
     def _of_model(self, name: str) -> Side:
-        """A file's model on the boards: the two sides have one title, whatever their names are."""
+        """A model on the boards: the two sides have one title, whatever their names are."""
         from cmbuild.pipeline.defaults import NoBoard
         from cmbuild.pipeline.pipeline import build_folder
         from cmbuild.projects.check import Unit, checked
@@ -266,6 +265,14 @@ class _Sides:
             for unit, run in zip(chosen, runs, strict=True)
         ]
         return _side(title, checks)
+
+
+def _has_name(name: str | None) -> bool:
+    """Whether it is that of a model of the project or the zoo."""
+    from cmbuild.projects.project import find_project
+    from cmcompiler import zoo
+
+    return name in zoo.names() or name in find_project().models
 
 
 def _judged(

@@ -147,3 +147,14 @@ def test_without_a_repository(project: Commands, tmp_path: Path):
     assert "is not in a git repository, so HEAD cannot be looked up" in result.stderr
     empty = replace(project, environment={"PATH": str(tmp_path)})("compare", "HEAD")
     assert (empty.exit_code, empty.stderr.splitlines()[0]) == (3, "error: git not found")
+
+
+def test_two_models_of_a_project_are_compared(project: Commands):
+    (project.folder / "other.pte").write_bytes((PROGRAMS / "branches.pte").read_bytes())
+    text = f'{PROJECT}\n[models.other]\nsource = "other.pte"\n'
+    (project.folder / "cmbuild.toml").write_text(text)
+    document = project("compare", "net", "other", "--board", "native", "--json").document
+    assert (document["before"], document["after"]) == ("net", "other")
+    (run,) = document["runs"]
+    flash = next(each for each in run["metrics"] if each["metric"] == "flash")
+    assert 0 < flash["before"] != flash["after"] > 0
