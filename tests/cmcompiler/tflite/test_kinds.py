@@ -39,6 +39,19 @@ def test_a_float_operator_among_integers_is_refused() -> None:
         build_graph(read_tflite(file.write((source,), (out,))))
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16])
+@pytest.mark.parametrize("name", ["NEG", "SIN", "COS", "SIGN", "FLOOR", "CEIL", "ROUND", "SQUARE"])
+def test_functions_of_floats_alone_do_not_ask_for_a_conversion(
+    name: str, dtype: npt.DTypeLike
+) -> None:
+    file = TfliteFile()
+    source, out = file.tensor((1, 4), dtype, scale=0.5), file.tensor((1, 4), dtype, scale=0.5)
+    file.operator(name, (source,), (out,))
+    with pytest.raises(WrongType, match=f"input is {np.dtype(dtype).name}, not float32") as refused:
+        build_graph(read_tflite(file.write((source,), (out,))))
+    assert "for floats alone" in (refused.value.hint or "")
+
+
 def test_operators_that_int16_has_not_say_how_to_convert() -> None:
     refused = set()
     for name in tflite_names():

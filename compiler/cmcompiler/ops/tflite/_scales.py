@@ -61,10 +61,11 @@ def float_op(*names: str) -> Callable[[Reader], Reader]:
     return register
 
 
-def tflite_op(*names: str) -> Callable[[Reader], Reader]:
+def tflite_op(*names: str, hint: str = FULL_INTEGER) -> Callable[[Reader], Reader]:
     """Registers a reader for operators of TensorFlow Lite.
 
-    Refusals of types of numbers then say how to convert a model.
+    Args:
+        hint: what to do about other types of numbers; by default how to convert a model.
     """
     register = program_op(*(FORMS[name].declaration(name) for name in names))
 
@@ -77,7 +78,7 @@ def tflite_op(*names: str) -> Callable[[Reader], Reader]:
             try:
                 (of_floats if of_floats and is_float else reader)(call)
             except WrongType as error:
-                raise WrongType(error.message, error.hint or FULL_INTEGER) from error
+                raise WrongType(error.message, error.hint or hint) from error
 
         register(read)
         return reader

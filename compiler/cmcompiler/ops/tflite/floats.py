@@ -14,6 +14,7 @@ from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.tflite._scales import BOUNDS, float_op, read_activation, tflite_op
 from cmcompiler.ops.tflite.movement import read_axes
 from cmcompiler.ops.unary import emit_unary
+from cmcompiler.tflite.kinds import FLOAT_ALONE
 from cmcompiler.tflite.operators import PREFIX
 
 _PLAIN = {"NEG": "neg", "SIN": "sin", "COS": "cos", "SIGN": "sign"} | {
@@ -38,7 +39,7 @@ _PAIRS = {
 _WITHOUT_ACTIVATION = ("MAXIMUM", "MINIMUM")
 
 
-@tflite_op(*_PLAIN)
+@tflite_op(*_PLAIN, hint=FLOAT_ALONE)
 @float_op(*_OF_BOTH)
 def read_function(call: Call) -> None:
     _unary(call, (_PLAIN | _OF_BOTH)[_name(call)])
@@ -64,7 +65,7 @@ def read_relu(call: Call) -> None:
     _unary(call, "clamp", BOUNDS[_name(call)])
 
 
-@tflite_op("SQUARE")
+@tflite_op("SQUARE", hint=FLOAT_ALONE)
 def read_square(call: Call) -> None:
     source = call.tensor("input", dtype=FLOAT)
     emit_binary(call, BinaryFunction.MUL, source, source, call.output("out", dtype=FLOAT))
@@ -91,7 +92,7 @@ def read_pair(call: Call) -> None:
     emit_unary(call, "clamp", result, output, bounds)
 
 
-@tflite_op("ADD_N")
+@tflite_op("ADD_N", hint=FLOAT_ALONE)
 def read_sum(call: Call) -> None:
     """Sums are made from the first tensor on."""
     (total, *others), output = call.tensors("inputs"), call.output("out", dtype=FLOAT)
@@ -105,7 +106,7 @@ def read_sum(call: Call) -> None:
         total = target
 
 
-@tflite_op("CUMSUM")
+@tflite_op("CUMSUM", hint=FLOAT_ALONE)
 def read_running_sum(call: Call) -> None:
     source, output = call.tensor("input", dtype=FLOAT), call.output("out", dtype=FLOAT)
     if source.shape != output.shape:
