@@ -15,7 +15,7 @@ FULL_INTEGER = (
     "target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]"
 )
 
-FLOAT_ALONE = "it is for floats alone: replace it in the model, such as -x by 0 - x, or keep it float32"
+FLOAT_ALONE = "it is for floats alone: replace it in the model, such as -x by 0 - x, or keep it so"
 
 WEIGHTED = frozenset(
     PREFIX + name
