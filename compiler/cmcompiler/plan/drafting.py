@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from math import inf, isfinite, log
@@ -33,6 +33,9 @@ there the room for streams is a share of more work than is done.
 
 PRICED = (0.98, 1.02, 1.045, 1.07, 1.1)
 """Arenas that are compared with the smallest one there."""
+
+LESS = 32
+"""One part in so many by which the smallest plan that is found has to be beaten by the next."""
 
 _NAMED = 2
 """Tensors that an error names."""
@@ -148,22 +151,36 @@ class Drafting:
 
     def _in_strips(self, best: Draft, limit: int) -> Draft:
         """The best draft, or one whose first operators compute strips."""
-        fits = best.size <= limit
-        if fits and self.cost(best) <= SLOWER * best.effort:
+        if best.size <= limit and self.cost(best) <= SLOWER * best.effort:
             return best
+        best = _fitting(best, self._striped(limit), limit, self.cost)
+        return best if best.size <= limit else _fitting(best, self._small, limit, self.cost)
+
+    def _striped(self, limit: int) -> Iterator[Draft]:
+        """Drafts with strips that are likely to fit."""
         for strips in (self._strips, self._strips.in_rings):
-            for way in strips.within(limit):
-                for draft in (way.fastest(limit), *way.with_runs(limit)):
-                    if draft.size <= limit and (not fits or self.cost(draft) < self.cost(best)):
-                        best, fits = draft, True
-                    elif not fits and draft.size < best.size:
-                        best = draft
-            narrow = None if fits else strips.smallest(best.size)
-            if narrow is not None:
-                best = min([best, *narrow.with_runs(limit)], key=lambda each: each.size)
-            if best.size <= limit:
-                break
-        return best
+            drafts = [*_within_strips(strips, limit)]
+            yield from drafts
+            if any(draft.size <= limit for draft in drafts):
+                return
+
+    @cached_property
+    def _small(self) -> list[Draft]:
+        """Drafts with strips in less and less memory, whatever the budget."""
+        drafts: list[Draft] = []
+        most, least, smallest = self._ways[0].search.least_peak, ARENA_LIMIT, self._strips
+        for strips in (self._strips, self._strips.in_rings):
+            way = strips.smallest(most)
+            own = [] if way is None else [*way.with_runs(0)]
+            size = _least(own)
+            least, smallest = (size, strips) if size < least else (least, smallest)
+            drafts += own
+        while least < ARENA_LIMIT:
+            tighter = [*_within_strips(smallest, least - least // LESS)]
+            drafts += tighter
+            size = _least(tighter)
+            least = size if size < least else ARENA_LIMIT
+        return drafts
 
     @cached_property
     def _strips(self) -> StripWays:
@@ -222,17 +239,35 @@ def _with_runs(way: Way, best: Draft, options: PlanOptions) -> Draft:
     """
     assert options.budget is not None
     limit = options.budget - SLACK
-    fits = best.size <= limit
-    if fits and best.surcharge <= SLOWER * best.effort:
+    if best.size <= limit and best.surcharge <= SLOWER * best.effort:
         return best
     if _is_hopeless(way.graph, best, options):
         return best
-    for draft in way.with_runs(limit):
-        if draft.size <= limit and (not fits or draft.surcharge < best.surcharge):
-            best, fits = draft, True
-        elif not fits and draft.size < best.size:
-            best = draft
-    return best
+    return _fitting(best, way.with_runs(limit), limit, lambda draft: draft.surcharge)
+
+
+def _within_strips(strips: StripWays, limit: int) -> Iterator[Draft]:
+    """Drafts with such strips that are likely to fit."""
+    for way in strips.within(limit):
+        yield way.fastest(limit)
+        yield from way.with_runs(limit)
+
+
+def _least(drafts: Iterable[Draft]) -> int:
+    """Bytes of the smallest one."""
+    return min((draft.size for draft in drafts), default=ARENA_LIMIT)
+
+
+def _fitting(
+    best: Draft, drafts: Iterable[Draft], limit: int, cost: Callable[[Draft], float]
+) -> Draft:
+    """The best draft, or one that fits with fewer instructions; the smallest if none fits."""
+
+    def rank(draft: Draft) -> tuple[bool, float]:
+        is_over = draft.size > limit
+        return is_over, draft.size if is_over else cost(draft)
+
+    return min([best, *drafts], key=rank)
 
 
 def _better(rows: Draft, whole: Draft, room: float, budget: int | None) -> Draft:

@@ -10,6 +10,7 @@ from math import inf
 
 from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.isa import Isa
+from cmcompiler.plan.runs.calls import NoTiles
 from cmcompiler.plan.runs.chains import Chain, is_possible
 from cmcompiler.plan.runs.fitting import Choices
 from cmcompiler.plan.runs.run import TiledRun
@@ -123,19 +124,40 @@ class StripWays:
 
 def with_runs(strips: Strips, runs: Choices, isa: Isa) -> Graph | None:
     """The graph with the same runs in all strips; None if kernels cannot make tiles of one."""
-    every = [[*_contracted(strip, runs)] for strip in strips.strips]
-    made = (node for strip in every for node in strip if isinstance(node.op, TiledRun))
-    return strips.with_strips(every) if all(is_possible(node, isa) for node in made) else None
+    try:
+        return strips.with_strips([[*_contracted(strip, runs, isa)] for strip in strips.strips])
+    except NoTiles:
+        return None
 
 
-def _contracted(strip: list[Node], runs: Choices) -> Iterator[Node]:
+def _contracted(strip: list[Node], runs: Choices, isa: Isa) -> Iterator[Node]:
+    """The nodes of a strip with some runs.
+
+    Raises:
+        NoTiles: kernels cannot make tiles of one.
+    """
     at = 0
     for choice in runs:
         assert choice.run is not None
         yield from strip[at : choice.start]
         op, chain = choice.run[1].op, Chain(choice.start, tuple(strip[choice.start : choice.end]))
         assert isinstance(op, TiledRun)
-        columns = min(op.columns, chain.output.shape[2])
-        yield chain.in_tiles(op.band, columns, op.keeping)
+        yield _tiled(chain, op, isa)
         at = choice.end
     yield from strip[at:]
+
+
+def _tiled(chain: Chain, run: TiledRun, isa: Isa) -> Node:
+    """Nodes of a strip in the tiles of a run; in others if these do not suit its columns, narrower
+    ones first.
+
+    Raises:
+        NoTiles: there are none.
+    """
+    width = chain.output.shape[2]
+    usual = min(run.columns, width)
+    for columns in (*range(usual, 0, -1), *range(usual + 1, width + 1)):
+        node = chain.in_tiles(run.band, columns, run.keeping)
+        if is_possible(node, isa):
+            return node
+    raise NoTiles

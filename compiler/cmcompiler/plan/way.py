@@ -45,6 +45,7 @@ class Way:
         known: calls of some nodes.
         measured: rows of groups, also of those in other graphs.
         in_whole: see Computation.
+        like: a way of the same graph, which has the same runs.
     """
 
     graph: Graph
@@ -53,6 +54,7 @@ class Way:
     known: Mapping[Node, Calls] = field(default_factory=dict)
     measured: dict[Hashable, Rows] = field(default_factory=dict)
     in_whole: bool = True
+    like: Way | None = None
     _changed: dict[Graph, Way] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -148,7 +150,8 @@ class Way:
     @cached_property
     def in_rings(self) -> Way:
         """The same without inputs in the places of whole results."""
-        return Way(self.graph, self.isa, self.streams, self._every, self.measured, in_whole=False)
+        known = self._every, self.measured
+        return Way(self.graph, self.isa, self.streams, *known, in_whole=False, like=self)
 
     def _repaired(self, limit: int) -> Iterator[Draft]:
         """Drafts that fit, as smaller tiles of one run of the best set leave room for gaps."""
@@ -187,12 +190,16 @@ class Way:
         return fastest(self.whole, self.search.anew, limit, FEW)
 
     @cached_property
+    def _selection(self) -> RunSelection:
+        size, known = self.search.least_peak, "_selection"
+        if self.like is not None and known in self.like.__dict__:
+            return self.like._selection.of_size(size)
+        return RunSelection(self.graph, self.isa, self.row_calls, self.whole.effort, size)
+
+    @cached_property
     def _fitting(self) -> Fitting:
-        selection = RunSelection(
-            self.graph, self.isa, self.row_calls, self.whole.effort, self.search.least_peak
-        )
         return Fitting(
-            selection,
+            self._selection,
             lambda graph: self._with(graph).search.least_peak,
             lambda graph, limit: self._with(graph).search.fits(limit),
             lambda graph, limit: self._with(graph).search.cheapest(limit),

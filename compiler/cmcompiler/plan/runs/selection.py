@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from math import inf
 
 from cmcompiler.ir.graph import Graph, Node
@@ -43,7 +44,7 @@ PRICES = range(-7, 6)
 """Instructions of a byte, as powers of two of what a byte of the arena costs on average."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageChoice:
     """Nodes [start, end) of a graph as one stage.
 
@@ -96,7 +97,17 @@ class RunSelection:
         self._graph, self._isa, self._row_calls = graph, isa, row_calls
         self._effort, self._average, self._size = effort, effort / size, size
         self._impossible: set[StageChoice] = set()
+        self._useful: dict[int, list[StageChoice]] = {}
         self._known: dict[tuple[StageChoice, ...], Graph] = {}
+
+    def of_size(self, size: int) -> RunSelection:
+        """The selection of the same graph if rows need so many bytes at least."""
+        if size == self._size:
+            return self
+        selection = copy(self)
+        selection._average, selection._size = self._effort / size, size
+        selection.__dict__.pop("sets", None)
+        return selection
 
     @cached_property
     def sets(self) -> Mapping[int, list[tuple[StageChoice, ...]]]:
@@ -209,14 +220,15 @@ class RunSelection:
             if not bad:
                 return chosen
             self._impossible.update(bad)
+            self._useful.clear()
 
     def _shortest(self, most: int, price: float) -> tuple[StageChoice, ...]:
         count = len(self._graph.nodes)
         costs = [0.0] + [inf] * count
         last: list[StageChoice | None] = [None] * (count + 1)
-        for option in self._options:
-            if option.run is not None and (option.tiles > most or option in self._impossible):
-                continue
+        if most not in self._useful:
+            self._useful[most] = [*self._find_useful(most)]
+        for option in self._useful[most]:
             cost = costs[option.start] + option.cost + price * option.read
             if cost < costs[option.end]:
                 costs[option.end], last[option.end] = cost, option
@@ -226,6 +238,27 @@ class RunSelection:
             path += [at] if at.run is not None else []
             at = last[at.start]
         return tuple(path[::-1])
+
+    def _find_useful(self, most: int) -> Iterator[StageChoice]:
+        """Options that no other one of the same nodes betters, in an order in which a path goes
+        through them.
+
+        Args:
+            most: bytes of tiles.
+        """
+        for _, same in groupby(self._options, lambda option: (option.end, option.start)):
+            possible = [
+                option
+                for option in same
+                if option.run is None or (option.tiles <= most and option not in self._impossible)
+            ]
+            useful: set[StageChoice] = set()
+            least: float = inf
+            for option in sorted(possible, key=lambda option: (option.cost, option.read)):
+                if option.read < least:
+                    useful.add(option)
+                    least = option.read
+            yield from (option for option in possible if option in useful)
 
     @cached_property
     def _options(self) -> list[StageChoice]:
