@@ -1,27 +1,21 @@
 #!/usr/bin/env python3
 """Fits what kernels cost on each core to recorded runs, for `cmbuild fit`.
 
-    models=$(python benchmarks/costs.py --models)
-    boards=microbit,mps2-an385,mps2-an386,mps2-an500,mps2-an505,corstone300
-    cmbuild bench --models $models --boards $boards
-    cmbuild bench --boards mps2-an386,mps2-an500,mps2-an505 --weights-as int16 --io int8
-    python benchmarks/costs.py build
-
-    cmbuild bench --models $programs --boards $boards
-    python benchmarks/costs.py build --only-new --programs $programs
-
-    cmbuild run $model --board $board --io int8 --ram-budget $budget --build-dir build/$budget
-    python benchmarks/costs.py build --only-new --programs $models --budgets $budgets
+    python benchmarks/costs.py build --run --boards mps2-an386,mps2-an500,mps2-an505
+    python benchmarks/costs.py build --run --only-new --programs $programs --again '*_s16,*_w4'
+    python benchmarks/costs.py build --run --only-new --programs $models --budgets $budgets
 
     python benchmarks/ram_curve.py --feed $feed --build-dir build/$feed $models
     python benchmarks/costs.py build --only-new --programs $models --budgets $budgets --feeds $feed
 
-Reads the cycles that these runs of the zoo and of benchmarks/small_networks.py left in the build
-folder, and writes recorded_runs.json beside this script and the costs fitted to them,
-cmbuild/sizing/costs.json. Costs are the least squares of the differences, none below zero but that
-of outputs that a ReLU makes zero. Kernels for weights of int16 are fitted apart, all others to runs
-with int8 weights.
-Runs of another plan than today's are left out, and so are kernels that no run has called.
+With --run, `cmbuild bench` runs them first: the zoo and benchmarks/small_networks.py, those of the
+zoo with weights of int16 on cores with the DSP extension, or the programs within the budgets. Reads
+the cycles that these runs left in the build folder, and writes recorded_runs.json beside this
+script and the costs fitted to them, cmbuild/sizing/costs.json. Costs are the least squares of the
+differences, none below zero but that of outputs that a ReLU makes zero. Kernels for weights of
+int16 are fitted apart, all others to runs with int8 weights.
+Runs of another plan than today's are left out. Recorded runs of other programs stay, and so do the
+costs of kernels that no run calls.
 Prints the difference of each model, and, for int8, the one that it has if it is left out.
 """
 
@@ -29,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import subprocess
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -243,12 +238,37 @@ def with_wide(costs: CoreCosts, runs: Runs, recorded: Mapping[str, RecordedRun])
     return finished(costs.isa, kernels, {**recorded, **runs.recorded})
 
 
+def run_models(build: Path, boards: Sequence[str], models: Sequence[str], *options: str) -> None:
+    """Leaves the cycles of models in the build folder; what does not fit a board has none there."""
+    where = ("--boards", ",".join(boards), "--build-dir", str(build))
+    subprocess.run(
+        ["cmbuild", "bench", "--models", ",".join(models), *where, *options], check=False
+    )
+
+
+def run_all(arguments: argparse.Namespace) -> None:
+    """Runs what the other arguments fit costs to."""
+    build, boards = arguments.build, arguments.boards.split(",")
+    if arguments.only_new or arguments.only_record:
+        for budget, feed in product(arguments.budgets, arguments.feeds):
+            options = [] if budget is None else ["--ram-budget", budget, "--io", "int8"]
+            options += [] if feed is None else ["--feed", feed]
+            folder = build / (feed or "") / (budget or "")
+            run_models(folder, boards, arguments.programs, *options)
+        return
+    if not arguments.only_wide:
+        run_models(build, boards, MODELS)
+    wide = [name for name in boards if find_board(name).isas[0] is Isa.DSP]
+    if wide:
+        run_models(build, wide, zoo.names(), "--weights-as", WIDE, "--io", "int8")
+
+
 def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("build", type=Path, nargs="?", help="build folder of a `cmbuild bench`")
-    parser.add_argument("--models", action="store_true", help="print the models to run")
+    parser.add_argument("build", type=Path, help="build folder of a `cmbuild bench`")
+    parser.add_argument("--run", action="store_true", help="run the models first")
     parser.add_argument(
         "--only-wide",
         action="store_true",
@@ -293,13 +313,9 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    parser = command_line()
-    arguments = parser.parse_args()
-    if arguments.models:
-        print(",".join(MODELS))
-        return
-    if arguments.build is None:
-        parser.error("the build folder is missing")
+    arguments = command_line().parse_args()
+    if arguments.run:
+        run_all(arguments)
     build, cores, recorded = arguments.build, dict(known_costs().cores), read_recorded()
     with click.Context(click.Command("costs")), session(build / "logs", json=True) as work:
         for name in arguments.boards.split(","):
@@ -324,8 +340,9 @@ def main() -> None:
                 continue
             else:
                 runs.add(work.pipeline, build, name, NARROW, MODELS)
-                own = runs.recorded
-                costs = finished(isa.label, fitted(runs.steps), own)
+                own = {**narrow(recorded[board.cpu]), **runs.recorded}
+                prices = {**narrow(known.kernels), **fitted(runs.steps)}
+                costs = finished(isa.label, prices, own)
             for model, run in runs.recorded.items():
                 others = [step for step in runs.steps if step[0] != model]
                 left_out = costs.model_copy(update={"kernels": fitted(others)})
