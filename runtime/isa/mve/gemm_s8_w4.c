@@ -21,23 +21,26 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
 #define NEXT_COLUMN "vldrw.32 q2, [r1, #32]!\n"
 #define PART_FIRST "sub.w r0, r0, r2, lsl #4\n"
 #define PART_THIRD "sub.w r8, r8, r10, lsl #4\n"
-#define LAST_ROW PART_THIRD
-#define LAST_COLUMN PART_FIRST NEXT_PAIR
 
 /* 16 depths: q0, q1 of the two rows, q2 and q3 of pairs of columns. Sums of the first columns also hold
-   16 times those of the second ones. */
+   16 times those of the second ones. SPARE and OTHER are scalar instructions that cost nothing here. */
 #undef MULTIPLY_CHUNK
+#undef MULTIPLY_LAST
 #define MULTIPLY_CHUNK(mac, SPARE, NEXT_ROW, NEXT_COLUMN) \
+    MULTIPLY_PAIRS(mac, SPARE, "", NEXT_ROW, NEXT_COLUMN)
+#define MULTIPLY_LAST MULTIPLY_PAIRS(MORE, "subs r11, #0x10000\n", PART_FIRST, PART_THIRD, NEXT_PAIR)
+#define MULTIPLY_PAIRS(mac, SPARE, OTHER, NEXT_ROW, NEXT_COLUMN) \
     "vldrb.8 q1, [r5], #16\n" \
     mac " r0, q0, q2\n" \
     "vrshr.s8 q3, q2, #4\n" \
     mac " r8, q1, q2\n" \
     "vldrw.32 q2, [r1, #16]\n" \
     mac " r2, q0, q3\n" \
+    SPARE \
     mac " r10, q1, q3\n" \
     "vrshr.s8 q3, q2, #4\n" \
     mac " r4, q0, q2\n" \
-    SPARE \
+    OTHER \
     mac " r12, q1, q2\n" \
     NEXT_COLUMN \
     mac " r6, q0, q3\n" \
@@ -52,25 +55,27 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
 
 /* Parts the sums of two columns; those of r0 and r8 are parted between the last products. */
 #define PART(LOAD_ONE) \
-    JOIN_ODD_0 \
     "sub.w r4, r4, r6, lsl #4\n" \
-    JOIN_EVEN_0 LOAD_ONE \
-    "sub.w r12, r12, lr, lsl #4\n"
+    JOIN_ODD_0 \
+    "sub.w r12, r12, lr, lsl #4\n" \
+    JOIN_EVEN_0 LOAD_ONE
 
 /* Products alternate with what other pipes execute, in the best order that was found for the model of the
    Cortex-M55. */
 #define FINISH_AND_START_AT(PARTED, ROUND, AT, NEXT_COLUMN) \
     PARTED \
     ADD_BIAS("q0") \
-    SCALE("q0") ROUND("q0") \
+    SCALE("q0") \
     LOAD_STEPS \
+    ROUND("q0") \
     JOIN_EVEN_1 \
     SHIFT("q0") \
     JOIN_ODD_1 \
     "vldrw.32 q3, [r1, #" AT "]\n" \
     ADD_BIAS("q1") \
-    SCALE("q1") ROUND("q1") \
+    SCALE("q1") \
     "add r3, r0\n" \
+    ROUND("q1") \
     SHIFT("q1") \
     "add r5, r0\n" \
     "vqmovnb.s32 q0, q0\n" \
@@ -101,9 +106,10 @@ void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
 #define MORE_AT(SPARE, AT, NEXT_ROW, NEXT_COLUMN) \
     "vldrb.8 q1, [r5], #16\n" MORE " r0, q0, q2\n" \
     "vrshr.s8 q3, q2, #4\n" MORE " r8, q1, q2\n" \
-    "vldrw.32 q2, [r1, #" AT "+16]\n" MORE " r2, q0, q3\n" MORE " r10, q1, q3\n" \
-    "vrshr.s8 q3, q2, #4\n" MORE " r4, q0, q2\n" \
+    "vldrw.32 q2, [r1, #" AT "+16]\n" MORE " r2, q0, q3\n" \
     SPARE \
+    MORE " r10, q1, q3\n" \
+    "vrshr.s8 q3, q2, #4\n" MORE " r4, q0, q2\n" \
     MORE " r12, q1, q2\n" \
     NEXT_COLUMN \
     MORE " r6, q0, q3\n" \
