@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Mixes of precisions that needs choose, beside the best of all mixes.
 
-    python benchmarks/needs.py [--board NAME] [--only-snr] [NETWORK]...
+    python benchmarks/needs.py [--board NAME] [--each N] [NETWORK]...
 
 Every network of needy_networks.py is built for needs that lie between what its programs of one
-type have. Then the programs of all mixes that could be cheaper are exported and measured, the
-cheapest first, until one meets the same needs on the same samples: all that are cheaper by the
-table of costs, and whose error, weights and arena by that table are at most 6 dB, 2 % and 30 %
-beyond the needs. The chosen program then computes 64 inputs that nothing has seen.
+type have, alone and together, and for some that no program meets; with `--each N`, for N of them,
+others for the next network. Then the programs of all mixes that could be cheaper are exported and
+measured, the cheapest first, until one meets the same needs on the same samples: all that are
+cheaper by the table of costs, and whose error, weights and arena by that table are at most 6 dB,
+2 % and 30 % beyond the needs; where none is, those nearest to the needs. The chosen program then
+computes 64 inputs that nothing has seen.
 """
 
 from __future__ import annotations
@@ -50,6 +52,8 @@ NETWORKS = Path(__file__).with_name("needy_networks.py")
 sys.path.insert(0, str(NETWORKS.parent))
 networks: Any = importlib.import_module("needy_networks")
 
+_DROP = "1%"
+
 _TOGETHER = 16
 """Programs that one process exports."""
 
@@ -64,6 +68,7 @@ class Comparison:
         compared: programs that were exported to find the best, of so many candidates.
         unseen: each need on inputs that nothing has seen, in words.
         is_met: whether the chosen program meets them, on samples that did not choose.
+        excess: of the chosen program, and the least of those that were exported, on those samples.
         kept: whether on those that nothing has seen, too.
     """
 
@@ -79,12 +84,15 @@ class Comparison:
     unseen: str
     is_met: bool
     kept: bool
+    excess: tuple[float, float]
 
     @property
     def over(self) -> float:
-        """A share; infinite if the best meets needs that the chosen one does not."""
+        """A share; infinite if the best meets needs that the chosen one does not; how much further
+        from them the chosen one is than the nearest if none does.
+        """
         if self.best is None:
-            return 0.0
+            return self.excess[0] - self.excess[1]
         return self.chosen.cycles / self.best.cycles - 1 if self.is_met else math.inf
 
 
@@ -98,52 +106,59 @@ class Comparer:
         )
         self._made = getattr(networks, network)()
 
-    def comparisons(self, *, only_snr: bool) -> Iterator[Comparison]:
+    def comparisons(self, first: int, each: int | None) -> Iterator[Comparison]:
+        """Of so many needs from `first` on, in a circle; None: of all."""
         trials = self._trials(Needs(snr=1.0), None)
-        table = trials.table()
-        most = 1 if only_snr else None
-        for needs, ram in islice(self._needs(trials, table), most):
-            yield self._compared(needs, ram)
+        asked = list(self._needs(trials, trials.table()))
+        for index in range(len(asked) if each is None else each):
+            yield self._compared(*asked[(first + index) % len(asked)])
 
     def _needs(self, trials: MixTrials, table: MixTable) -> Iterator[tuple[Needs, int | None]]:
-        """Needs between those of programs of one type."""
+        """Needs between those of programs of one type; the last one is out of reach."""
         plain = trials.trial(table.plain)
         short, narrow = (trials.trial(_everywhere(table, kind)) for kind in (SHORT, NIBBLES))
         middle = round((plain.choosing.snr_db + short.choosing.snr_db) / 2)
+        little = round((plain.choosing.snr_db + middle) / 2)
         lower = round(narrow.choosing.snr_db + 2)
         size = str(plain.flash - (plain.weights - narrow.weights) // 3)
         ram = (plain.arena + short.arena) // 2
         yield Needs(snr=middle), None
-        if plain.choosing.drop is not None:
-            yield Needs(accuracy_drop="0.5%"), None
-            yield Needs(accuracy_drop="0.5%", flash_budget=size), None
         yield Needs(flash_budget=size), None
+        yield Needs(snr=little), ram
         yield Needs(snr=lower, flash_budget=size), None
-        yield Needs(snr=round((plain.choosing.snr_db + middle) / 2)), ram
+        yield Needs(flash_budget=size), plain.arena
+        yield Needs(snr=lower, flash_budget=size), ram
+        if plain.choosing.drop is not None:
+            yield Needs(accuracy_drop=_DROP), None
+            yield Needs(accuracy_drop=_DROP, flash_budget=size), None
+            yield Needs(accuracy_drop=_DROP), plain.arena
+            yield Needs(snr=little, accuracy_drop=_DROP), None
+            yield Needs(snr=lower, accuracy_drop=_DROP, flash_budget=size), ram
+        yield Needs(snr=middle, flash_budget=str(narrow.flash - 256)), None
 
     def _compared(self, needs: Needs, ram: int | None) -> Comparison:
         trials, table, result, mix = self._chosen(needs, ram)
         chosen = trials.trial(mix)
         mixes = list(product(*table.choices))
-        candidates = [
-            mix
-            for cycles, mix in self._candidates(table, mixes, trials, needs, ram)
-            if cycles < chosen.cycles or not result.met
-        ]
+        candidates = self._candidates(table, mixes, trials, needs, ram)
+        if result.met:
+            candidates = [each for each in candidates if each[0] < chosen.cycles]
+
+        def excess(trial: Trial) -> float:
+            return max(
+                trial.excess(needs, ram, quality, 0.0)
+                for quality in (trial.choosing, trial.judging)
+            )
+
         best, compared = (chosen if result.met else None), 0
-        known = {each: table.cost(each).cycles for each in candidates}
         remaining = iter(candidates)
         while batch := list(islice(remaining, _TOGETHER)):
-            if best is not None and known[batch[0]] > best.cycles:
+            if best is not None and batch[0][0] > best.cycles:
                 break
-            trials.prepare(batch)
-            for trial in map(trials.trial, batch):
+            trials.prepare([mix for _, mix in batch])
+            for trial in (trials.trial(mix) for _, mix in batch):
                 compared += 1
-                missed = [
-                    trial.excess(needs, ram, quality, 0.0)
-                    for quality in (trial.choosing, trial.judging)
-                ]
-                if not any(missed) and (best is None or trial.cycles < best.cycles):
+                if not excess(trial) and (best is None or trial.cycles < best.cycles):
                     best = trial
         unseen, kept = self._unseen(chosen, needs, ram)
         return Comparison(
@@ -159,6 +174,7 @@ class Comparer:
             unseen=unseen,
             is_met=result.met,
             kept=kept,
+            excess=(excess(chosen), min(map(excess, trials.tried.values()))),
         )
 
     def _chosen(self, needs: Needs, ram: int | None) -> tuple[MixTrials, MixTable, MixResult, Mix]:
@@ -183,7 +199,9 @@ class Comparer:
         needs: Needs,
         ram: int | None,
     ) -> list[tuple[float, Mix]]:
-        """Cycles and mixes that may meet the needs, the cheapest first."""
+        """Cycles and mixes that may meet the needs, the cheapest first; if there are none, those
+        that are nearest by the table.
+        """
         plain = trials.trial(table.plain)
         limits = MixBounds(
             noise=None if needs.snr is None else 10 ** ((6 - needs.snr) / 10),
@@ -194,7 +212,10 @@ class Comparer:
         )
         costs = [(table.cost(mix), mix) for mix in mixes]
         within = [(cost.cycles, mix) for cost, mix in costs if limits.excess(cost) == 0]
-        return sorted(within)
+        if within:
+            return sorted(within)
+        costs.sort(key=lambda each: limits.excess(each[0]))
+        return [(cost.cycles, mix) for cost, mix in costs[:_TOGETHER]]
 
     def _unseen(self, trial: Trial, needs: Needs, ram: int | None) -> tuple[str, bool]:
         source = trial.request.source
@@ -260,8 +281,8 @@ def _row(each: Comparison) -> tuple[str, ...]:
         f"{each.layers}",
         f"{each.mixes:,}",
         f"`{each.needs}`",
-        f"{each.chosen.cycles:,}" if each.is_met else "nothing",
-        "nothing" if each.best is None else f"{each.best.cycles:,}",
+        f"{each.chosen.cycles:,}" if each.is_met else "none",
+        "none" if each.best is None else f"{each.best.cycles:,}",
         f"{each.over:.1%}",
         f"{each.tried}",
         f"{each.compared} of {each.candidates}",
@@ -278,20 +299,20 @@ _HEADER = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--board", default="rp2350")
-    parser.add_argument("--only-snr", action="store_true", help="no budgets and no labels")
+    parser.add_argument("--each", type=int, metavar="N", help="needs of each network")
     parser.add_argument("networks", nargs="*")
     options = parser.parse_args()
     print("| " + " | ".join(_HEADER) + " |")
     print("| --- |" + " ---: |" * (len(_HEADER) - 1))
     most, missed = 0.0, 0
-    for network in options.networks or networks.NAMES:
+    for index, network in enumerate(options.networks or networks.NAMES):
         with (
             tempfile.TemporaryDirectory() as folder,
             Session(Callback(None), Path(folder) / "logs") as session,
         ):
             try:
                 comparer = Comparer(session, network, options.board, Path(folder))
-                for each in comparer.comparisons(only_snr=options.only_snr):
+                for each in comparer.comparisons(index * (options.each or 0), options.each):
                     print("| " + " | ".join(_row(each)) + " |", flush=True)
                     most, missed = max(most, each.over), missed + (each.is_met and not each.kept)
             except CmbuildError as error:

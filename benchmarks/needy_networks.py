@@ -1,7 +1,7 @@
-"""Twelve networks of at most ten layers, of which `needs.py` tries all mixes of precisions.
+"""Networks of at most ten layers, of which `needs.py` tries all mixes of precisions.
 
 Their weights are random but for `clusters`; each function gives a module with samples that nothing
-was calibrated with.
+was calibrated with. Labels of a random classifier are its own decisions.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from torch.nn import functional
 
 NAMES = (
     *("perceptron", "autoencoder", "convolutions", "separable", "residual", "branches", "heads"),
-    *("waveform", "super_resolution", "attention", "gated", "clusters"),
+    *("waveform", "super_resolution", "attention", "gated", "clusters", "recurrent", "dilated"),
+    *("mixer", "expanding", "squeezed", "product"),
 )
 
 
 def perceptron() -> SimpleNamespace:
     torch.manual_seed(0)
     layers = nn.Linear(40, 96), nn.ReLU(), nn.Linear(96, 64), nn.ReLU(), nn.Linear(64, 10)
-    return _made(nn.Sequential(*layers), 40)
+    return _classifier(nn.Sequential(*layers), 40)
 
 
 def autoencoder() -> SimpleNamespace:
@@ -36,7 +37,7 @@ def autoencoder() -> SimpleNamespace:
 def convolutions() -> SimpleNamespace:
     torch.manual_seed(2)
     layers = (*_layer(1, 8, 3), *_layer(8, 16, 3, stride=2), nn.MaxPool2d(2), *_layer(16, 24, 3))
-    return _made(nn.Sequential(*layers, nn.Flatten(), nn.Linear(384, 10)), 1, 16, 16)
+    return _classifier(nn.Sequential(*layers, nn.Flatten(), nn.Linear(384, 10)), 1, 16, 16)
 
 
 def separable() -> SimpleNamespace:
@@ -191,11 +192,146 @@ def clusters() -> SimpleNamespace:
     )
 
 
+class Recurrent(nn.Module):
+    """An LSTM over frames, and two layers of its last state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frames, self.cells = nn.Linear(12, 16), nn.LSTM(16, 20, batch_first=True)
+        self.hidden, self.head = nn.Linear(20, 24), nn.Linear(24, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x, _ = self.cells(functional.relu(self.frames(x)))
+        return self.head(functional.relu(self.hidden(x[:, -1])))
+
+
+def recurrent() -> SimpleNamespace:
+    torch.manual_seed(12)
+    return _made(Recurrent(), 10, 12)
+
+
+class Dilated(nn.Module):
+    """Causal convolutions of growing steps, with sums."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv1d(4, 16, 1)
+        self.steps = nn.ModuleList(nn.Conv1d(16, 16, 3, dilation=2**k) for k in range(3))
+        self.head = nn.Conv1d(16, 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.stem(x)
+        for k, step in enumerate(self.steps):
+            x = x + functional.relu(step(functional.pad(x, (2 ** (k + 1), 0))))
+        return self.head(x)
+
+
+def dilated() -> SimpleNamespace:
+    torch.manual_seed(13)
+    return _made(Dilated(), 4, 24)
+
+
+class Mixer(nn.Module):
+    """Tokens and channels that are mixed in turns, with a norm."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.norm = nn.Linear(20, 24), nn.LayerNorm(24)
+        self.tokens, self.channels, self.head = nn.Linear(8, 8), nn.Linear(24, 24), nn.Linear(24, 6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.embedding(x)
+        x = x + functional.gelu(self.tokens(self.norm(x).transpose(1, 2))).transpose(1, 2)
+        x = x + functional.gelu(self.channels(x))
+        return self.head(x.mean(1))
+
+
+def mixer() -> SimpleNamespace:
+    torch.manual_seed(14)
+    return _classifier(Mixer(), 8, 20)
+
+
+class Expanding(nn.Module):
+    """An image that a code of few numbers becomes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.code, self.first = nn.Linear(16, 24 * 9), nn.ConvTranspose2d(24, 16, 2, 2)
+        self.second, self.last = nn.ConvTranspose2d(16, 8, 2, 2), nn.Conv2d(8, 1, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = functional.relu(self.code(x)).reshape(-1, 24, 3, 3)
+        return torch.sigmoid(
+            self.last(functional.relu(self.second(functional.relu(self.first(x)))))
+        )
+
+
+def expanding() -> SimpleNamespace:
+    torch.manual_seed(15)
+    return _made(Expanding(), 16)
+
+
+class Squeezed(nn.Module):
+    """Two narrow layers with wide ones of two sizes behind each, joined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 1), nn.Conv2d(32, 12, 1)
+        self.points = nn.ModuleList((nn.Conv2d(8, 16, 1), nn.Conv2d(12, 16, 1)))
+        self.squares = nn.ModuleList(
+            nn.Conv2d(size, 16, 3, stride=2, padding=1) for size in (8, 12)
+        )
+        self.head = nn.Linear(32, 7)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for narrow, point, square in zip(
+            (self.first, self.second), self.points, self.squares, strict=True
+        ):
+            x = functional.relu(narrow(x))
+            x = functional.relu(torch.cat((point(x[:, :, ::2, ::2]), square(x)), 1))
+        return self.head(x.mean((2, 3)))
+
+
+def squeezed() -> SimpleNamespace:
+    torch.manual_seed(16)
+    return _made(Squeezed(), 3, 12, 12)
+
+
+class Product(nn.Module):
+    """Two encoders whose results are multiplied, by an exponential of a third."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left, self.right, self.gain = (nn.Linear(20, 32) for _ in range(3))
+        self.middle, self.head = nn.Linear(32, 32), nn.Linear(32, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.tanh(self.left(x)) * self.right(x) * torch.exp(self.gain(x) / 2)
+        return self.head(functional.relu(self.middle(y)))
+
+
+def product() -> SimpleNamespace:
+    torch.manual_seed(17)
+    return _made(Product(), 20)
+
+
 def _layer(
     before: int, after: int, size: int, *, stride: int = 1, groups: int = 1
 ) -> tuple[nn.Module, nn.Module]:
     layer = nn.Conv2d(before, after, size, stride, padding=size // 2, groups=groups)
     return layer, nn.ReLU()
+
+
+def _classifier(module: nn.Module, *shape: int) -> SimpleNamespace:
+    """With the module's decisions as labels."""
+    made = _made(module, *shape)
+    made.samples = 2 * torch.rand(256, 1, *shape) - 1
+    with torch.no_grad():
+        made.labels, made.unseen_labels = (
+            torch.stack([made.module(each).argmax() for each in inputs])
+            for inputs in (made.samples, made.unseen)
+        )
+    return made
 
 
 def _made(module: nn.Module, *shape: int) -> SimpleNamespace:
