@@ -33,6 +33,7 @@ from kernels import (
     requantize,
 )
 
+from cmcompiler.ops.avg_pool2d import AvgPool2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
 from cmcompiler.ops.grouped_conv2d import GroupedConv2d
 from cmcompiler.ops.support.window import Window
@@ -115,6 +116,16 @@ def mul(shape: Sequence[int], other: Sequence[int]) -> Example:
     return calling("cortex_m::quantized_mul.out", *arguments)
 
 
+def maximum(count: int) -> Example:
+    return calling("cortex_m::maximum.out", *_pair(count), Out(np.int8, (count,)))
+
+
+def mean_pool(size: tuple[int, int, int], kernel: tuple[int, int]) -> Example:
+    window = Window(kernel)
+    shape = (1, *window.output_size(size[:2]), size[2])
+    return single(AvgPool2d(window, shape), int8(1, *size))
+
+
 def compare(name: str, count: int) -> Example:
     return calling(f"aten::{name}.Tensor_out", *_pair(count), Out(np.bool_, (count,)))
 
@@ -174,6 +185,8 @@ def layers() -> Iterator[Layer]:
         yield Layer(f"add {shape} + row", add(shape, (inner,)))
         yield Layer(f"mul {shape} * column", mul(shape, (shape[0], 1)))
         yield Layer(f"mul {shape} * row", mul(shape, (inner,)))
+    yield Layer("maximum 4096", maximum(4096))
+    yield Layer("mean of 5x1 12x320x1", mean_pool((12, 320, 1), (5, 1)))
     for name in ("eq", "lt", "ge"):
         yield Layer(f"{name} int8 4096", compare(name, 4096))
     yield Layer("logical_and 4096", logic("logical_and", 4096))

@@ -29,7 +29,7 @@ void cm_mul_s8(const struct cm_context *context, const struct cm_call *call)
     multiply(context, call->arguments, cm_isa_mul_s8);
 }
 
-/* Takes struct cm_mul with an output shift in [-11, 0]. */
+/* Takes struct cm_mul with the output of cm_isa_mul_right_s8. */
 void cm_mul_right_s8(const struct cm_context *context, const struct cm_call *call)
 {
     multiply(context, call->arguments, cm_isa_mul_right_s8);

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from cmcompiler.decode.call import Call
 from cmcompiler.ir.layout import Int32, Place
+from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.op import ONE_ROUNDING, Address, KernelCall, RowCall, Tensors
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support.parameters import INT8
 from cmcompiler.ops.support.pooling import Pool2d, PoolArguments, read_window
 from cmcompiler.ops.support.requantize import Range, RangedOp
 from cmcompiler.ops.support.row_sums import RowSums, RowSumsArguments, accumulate
-from cmcompiler.ops.support.window import image_op
+from cmcompiler.ops.support.window import Window, image_op
 
 AVG_WINDOW = Microkernel("avg_window_s8", dsp=True, mve=True)
 
@@ -102,4 +103,5 @@ class AvgPool2d(RangedOp, Pool2d):
 def read(call: Call) -> None:
     images, output = call.nhwc("input"), call.nhwc_output("out")
     window = read_window(call, images, output)
-    call.emit(AvgPool2d(window, output.shape), [images], [output])
+    op = View(output.shape) if window == Window((1, 1)) else AvgPool2d(window, output.shape)
+    call.emit(op, [images], [output])

@@ -14,8 +14,8 @@ from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
 
-MINIMUM = Microkernel("minimum_s8", mve=True)
-MAXIMUM = Microkernel("maximum_s8", mve=True)
+MINIMUM = Microkernel("minimum_s8", dsp=True, mve=True)
+MAXIMUM = Microkernel("maximum_s8", dsp=True, mve=True)
 MINIMUM16 = Microkernel("minimum_s16")
 MAXIMUM16 = Microkernel("maximum_s16")
 

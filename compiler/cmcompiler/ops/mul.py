@@ -18,8 +18,13 @@ from cmcompiler.ops.support.requantize import Range, RangedOp, rounding_steps
 SHORT_SHIFTS = range(-11, 1)
 """Output shifts that cm_mul_right_s8 takes."""
 
+SHORT_SHIFTS_DSP = range(-11, -1)
+"""With the DSP extension, where multipliers are at least LEAST_MULTIPLIER."""
+
+LEAST_MULTIPLIER = 1 << 30
+
 MUL = Microkernel("mul_s8")
-MUL_RIGHT = Microkernel("mul_right_s8", mve=True)
+MUL_RIGHT = Microkernel("mul_right_s8", dsp=True, mve=True)
 MUL16 = Microkernel("mul_s16")
 
 
@@ -87,7 +92,7 @@ class Mul(RangedOp, Pair):
                 minimum=self.range.minimum,
                 maximum=self.range.maximum,
             )
-        microkernel = MUL_RIGHT if self.output.shift in SHORT_SHIFTS else MUL
+        microkernel = MUL_RIGHT if self._has_short_output(isa) else MUL
         return self.call(
             MulArguments,
             (*inputs, *outputs),
@@ -99,6 +104,13 @@ class Mul(RangedOp, Pair):
             multiplier=self.output.multiplier,
             shift=self.output.shift,
         )
+
+    def _has_short_output(self, isa: Isa) -> bool:
+        """Whether MUL_RIGHT takes the output's factor."""
+        shift, multiplier = self.output.shift, self.output.multiplier
+        if MUL_RIGHT.provider(isa) is Isa.DSP:
+            return shift in SHORT_SHIFTS_DSP and multiplier >= LEAST_MULTIPLIER
+        return shift in SHORT_SHIFTS
 
 
 SCHEMA = (

@@ -10,12 +10,6 @@ static uint32_t four_times(int32_t number)
     return (uint8_t)number * UINT32_C(0x01010101);
 }
 
-static uint32_t smaller_bytes(uint32_t a, uint32_t b)
-{
-    (void)__ssub8((int8x4_t)b, (int8x4_t)a);
-    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
-}
-
 /* The loads follow each other, as those of a Cortex-M4 then overlap. */
 static void raise(uint32_t *words, uint32_t least)
 {

@@ -1,16 +1,11 @@
 /* Product of two int8 matrices with the DSP extension: a row, widened once, by two columns at a time. */
 #include "cmrt/arithmetic.h"
 #include "cmrt/isa.h"
-#include "simd.h"
+#include "short_output.h"
 
 #include <stdbool.h>
 
 enum { DEPTHS = 4, LOWER = 0xffff };
-
-/* How sums become outputs, if by two multiplications and saturation: see four_by_two.h. */
-struct rescale {
-    int32_t multiplier, factor, zero_point;
-};
 
 /* A widened row. */
 struct row {
@@ -43,12 +38,6 @@ static inline int32_t multiply_four(const uint32_t *words, const int8_t *column,
 {
     uint32_t four = load_bytes(column);
     return multiply_pairs(words[1], widen_odd(four), multiply_pairs(words[0], widen_even(four), sum));
-}
-
-static inline int8_t short_output(struct rescale rescale, int32_t sum)
-{
-    int32_t scaled = add_high_product(sum, rescale.multiplier, sum);
-    return saturate_s8(add_high_product(scaled + (scaled >> 31), rescale.factor, rescale.zero_point));
 }
 
 /* Columns of five to eight depths. */
@@ -93,8 +82,7 @@ static struct rescale rescale_of(const struct cm_matmul *m)
     const bool is_whole = m->output.minimum == INT8_MIN && m->output.maximum == INT8_MAX;
     if (!is_whole || m->shift > -2 || m->multiplier < 1 << 30 || m->depth > 1 << 13)
         return (struct rescale){0, 0, 0};
-    const int32_t factor = (int32_t)(UINT32_C(1) << (32 + m->shift));
-    return (struct rescale){(int32_t)(2 * (uint32_t)m->multiplier), factor, m->output.zero_point};
+    return short_rescale(m->multiplier, m->shift, m->output.zero_point);
 }
 
 void cm_isa_matmul_s8(const struct cm_matmul *m)

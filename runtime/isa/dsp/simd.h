@@ -66,6 +66,13 @@ static inline uint32_t larger_bytes(uint32_t a, uint32_t b)
     return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
 }
 
+/* The smaller. */
+static inline uint32_t smaller_bytes(uint32_t a, uint32_t b)
+{
+    (void)__ssub8((int8x4_t)b, (int8x4_t)a);
+    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
+}
+
 /* sum + the sum of four unsigned bytes. */
 static inline uint32_t add_bytes(uint32_t bytes, uint32_t sum)
 {

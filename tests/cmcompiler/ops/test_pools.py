@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
+import pytest
+from harness.calls import In, Out, calling
 from harness.examples import Example, single
 from harness.runtime import Runtime
 from harness.strategies import int8_array, ranges, seeds
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Isa
 from cmcompiler.ops.avg_pool2d import AvgPool2d
 from cmcompiler.ops.max_pool2d import MaxPool2d
+from cmcompiler.ops.support.parameters import INT8
+from cmcompiler.ops.support.pooling import Pool2d, PoolArguments
 from cmcompiler.ops.support.requantize import Int8Array, Range
 from cmcompiler.ops.support.window import Window
+from cmcompiler.plan.options import PlanOptions
+from cmcompiler.plan.planner import make_plan
 
 
 @st.composite
@@ -55,6 +66,32 @@ def test_large_windows(runtime: Runtime) -> None:
         op = AvgPool2d(Window((height, width)), (1, 1, 1, 21))
         examples.append(single(op, image))
     runtime.check(*examples)
+
+
+@pytest.mark.parametrize("pool", [AvgPool2d, partial(MaxPool2d, range=INT8)])
+@pytest.mark.parametrize("rows", [(1, 1), (5, 1), (4, 2)])
+def test_columns_take_whole_rows(
+    pool: Callable[[Window, tuple[int, ...]], Pool2d], rows: tuple[int, int], runtime: Runtime
+) -> None:
+    """Windows of one column each combine rows of the image, however few channels it has."""
+    height, stride = rows
+    window = Window((height, 1), (stride, 1), (height // 2, 0))
+    shape = (2, *window.output_size((9, 13)), 3)
+    op, image = pool(window, shape), int8_array((2, 9, 13, 3), 7)
+    given, made = Tensor("x", image.dtype, image.shape), Tensor("y", image.dtype, shape)
+    (call,) = op.kernel_calls((given,), (made,), Isa.SCALAR)
+    assert isinstance(call.typed, PoolArguments)
+    assert call.typed.pool.output.pixels == shape[0] * shape[1]
+    runtime.check(single(op, image))
+
+
+def test_means_of_one_number_are_the_image() -> None:
+    arguments = (In(int8_array((1, 3, 4, 5), 1)), (1, 1), (1, 1), (0, 0), False, 0, 1 << 30, 0)
+    scratch = In(np.zeros(4, np.int8), constant=True)
+    result = Out(np.int8, (1, 3, 4, 5))
+    example = calling("cortex_m::quantized_avg_pool2d_nhwc.out", *arguments, scratch, result)
+    plan = make_plan(example.graph, Isa.SCALAR, PlanOptions(streams=False))
+    assert not any(step.kernel.startswith("avg_pool") for step in plan.steps)
 
 
 def test_every_sum_of_small_windows(runtime: Runtime) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cmcompiler.ir.layout import Int8, Int16, Int32, Place, Settled, Struct
 from cmcompiler.ir.tensor import Tensor
@@ -48,6 +48,11 @@ class ImageRows(Struct):
     @property
     def pixels(self) -> int:
         return self.batch * self.height * self.width
+
+    @property
+    def joined(self) -> ImageRows:
+        """The same rows as one pixel each."""
+        return replace(self, width=1, channels=self.row_stride)
 
 
 @dataclass(frozen=True)

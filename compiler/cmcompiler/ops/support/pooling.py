@@ -145,9 +145,12 @@ class Pool2d(Op):
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         form = self.short_form if self.is_int16 else self.form
+        image, output = ImageRows.of(inputs[0]), ImageRows.of(outputs[0])
+        if self.window.keeps_columns:
+            image, output = image.joined, output.joined
         pool = PoolFields(
-            ImageRows.of(inputs[0]),
-            ImageRows.of(outputs[0]),
+            image,
+            output,
             Scratch(4 * self.window.kernel[0]),
             WindowFields.of(self.window),
         )

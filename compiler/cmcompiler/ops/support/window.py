@@ -44,6 +44,12 @@ class Window:
         return self.kernel[0] * self.kernel[1]
 
     @property
+    def keeps_columns(self) -> bool:
+        """Whether each window is of one column, the output's own."""
+        columns = (self.kernel[1], self.stride[1], self.padding[1])
+        return columns == (1, 1, 0)
+
+    @property
     def places(self) -> Iterator[Pair]:
         """Places of the kernel's taps, row by row."""
         return product(range(self.kernel[0]), range(self.kernel[1]))
