@@ -12,13 +12,16 @@
 
 #include "cmrt/assembly.h"
 #include "cmrt/isa.h"
+#include "cortex_m7.h"
 #include "simd.h"
+
+#include <stdbool.h>
 
 enum { ROWS = 4, FEWER_ROWS = 3, DEPTHS = 4 };
 
 /* Times four depths in each loop, and bytes of code for these. */
-enum { FOUR_TURN = 8, THREE_TURN = 4, FOUR_CODE = 112, THREE_CODE = 88 };
-enum { FOUR_APART_CODE = 120, THREE_APART_CODE = 96 };
+enum { FOUR_TURN = 8, THREE_TURN = 4, ONE_TURN = 2, FOUR_CODE = 112, THREE_CODE = 88, ONE_CODE = 40 };
+enum { FOUR_APART_CODE = 120, THREE_APART_CODE = 96, ONE_APART_CODE = 48 };
 
 /* Of both columns, before their weights: what sums begin with. */
 struct starts {
@@ -98,7 +101,7 @@ struct strip {
 #define LOAD_PLACES \
     "ldr r11, [sp, #12]\n" \
     "ldr r8, [sp, #16]\n"
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 #define LOAD_EARLY LOAD_PLACES
 #define LOAD_LATE ""
 #else
@@ -265,8 +268,8 @@ pair_function cm_dsp_pair_four, cm_dsp_pair_four_w16;
    these. */
 struct loops {
     pair_function *pair;
-    strip_function *four, *three;
-    int32_t weight_bytes, four_turn, four_code, three_turn, three_code;
+    strip_function *four, *three, *one; /* one: NULL if threes take a row alone */
+    int32_t weight_bytes, four_turn, four_code, three_turn, three_code, one_code;
 };
 
 /* What all rows of a product share. */
@@ -356,6 +359,19 @@ static inline void begin_three(const struct cm_gemm *gemm, const struct shape *s
     strip->row_end = (uintptr_t)(rows + shape->chunks * 2 * FEWER_ROWS);
 }
 
+static inline void begin_one(const struct cm_gemm *gemm, const struct shape *shape, const struct loops *loops,
+                             struct strip *strip, const int8_t *lhs)
+{
+    uint32_t *row = gemm->workspace;
+    for (int32_t i = 0; i < shape->chunks; ++i, lhs += DEPTHS) {
+        uint32_t word = load_bytes(lhs);
+        *row++ = widen_even(word);
+        *row++ = widen_odd(word);
+    }
+    strip->entry = (-shape->chunks & (ONE_TURN - 1)) * loops->one_code;
+    strip->row_end = (uintptr_t)row;
+}
+
 /* Where the loop of four rows begins and ends. */
 static inline void begin_four(const struct cm_gemm *gemm, const struct shape *shape,
                               const struct loops *loops, struct strip *strip)
@@ -368,12 +384,13 @@ static inline void begin_four(const struct cm_gemm *gemm, const struct shape *sh
 }
 
 /* Rows, or four that are packed if there are none, in fours, and the last ones, up to nine, in threes if
- * their number is no multiple of four. */
+ * their number is no multiple of four. Of one or five, the last one is taken alone. */
 static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops *loops)
 {
     const int8_t *lhs = gemm->lhs;
     int8_t *out = gemm->out;
-    const int32_t threes = -gemm->rows & (ROWS - 1), lhs_stride = gemm->lhs_stride;
+    const bool has_one = loops->one != NULL && (gemm->rows == 1 || gemm->rows == ROWS + 1);
+    const int32_t threes = has_one ? 0 : -gemm->rows & (ROWS - 1), lhs_stride = gemm->lhs_stride;
     const int32_t out_stride = gemm->out_stride;
     struct shape shape = shape_of(gemm, loops->weight_bytes);
     struct strip strip = {
@@ -392,14 +409,17 @@ static inline void multiply_rows(const struct cm_gemm *gemm, const struct loops 
         lhs += ROWS * lhs_stride;
         out += ROWS * out_stride;
     }
-    for (int32_t left = gemm->rows < FEWER_ROWS * threes ? gemm->rows : FEWER_ROWS * threes; left > 0;
-         left -= FEWER_ROWS) {
+    const int32_t most = FEWER_ROWS * threes, last = gemm->rows < most ? gemm->rows : most;
+    for (int32_t left = has_one ? 1 : last; left > 0; left -= FEWER_ROWS) {
         int32_t count = left < FEWER_ROWS ? left : FEWER_ROWS;
-        begin_three(gemm, &shape, loops, &strip, lhs, count);
+        if (has_one)
+            begin_one(gemm, &shape, loops, &strip, lhs);
+        else
+            begin_three(gemm, &shape, loops, &strip, lhs, count);
         strip.out = out;
         strip.out_stride = count > 1 ? out_stride : 0;
         strip.third = count > 2 ? out_stride : 0;
-        multiply(gemm, &shape, loops->three, &strip, count);
+        multiply(gemm, &shape, has_one ? loops->one : loops->three, &strip, count);
         lhs += FEWER_ROWS * lhs_stride;
         out += FEWER_ROWS * out_stride;
     }

@@ -4,15 +4,15 @@
 #ifndef FOUR_BY_TWO_S8_H
 #define FOUR_BY_TWO_S8_H
 
+#include "cortex_m7.h"
 #include "four_by_two.h"
 
 /* clang-format off */
 /* Two depths of four rows: r8 and r9 are weights, r10 and r11 rows, two each. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
-/* A Cortex-M7, as no other core of Armv7E-M has double precision: it issues a load or, first, SXTB16 beside each
-   product, and products take what was loaded two cycles before. So the words of the next two depths are loaded
-   here, even after the last ones: those are of the rescaling, and up to eight bytes behind the rows. Here r11 is
-   the second column's weights, r9 the other rows. */
+#if IS_CORTEX_M7
+/* A Cortex-M7 issues a load or, first, SXTB16 beside each product, and products take what was loaded two cycles
+   before. So the words of the next two depths are loaded here, even after the last ones: those are of the
+   rescaling, and up to eight bytes behind the rows. Here r11 is the second column's weights, r9 the other rows. */
 #define PRELOAD \
     "ldr r10, [lr]\n" \
     "ldr r8, [r12]\n" \

@@ -8,6 +8,7 @@
    Rescaling is requantize_s64 for sums of 32 bits: SMULWB is (sum * multiplier) >> 16, SMMULR by a power of
    two the rest of the shift and its rounding. */
 #include "cmrt/short_output.h"
+#include "cortex_m7.h"
 #include "two_by_four.h"
 
 #include <arm_acle.h>
@@ -31,7 +32,7 @@ struct rescale {
 
 /* clang-format off */
 /* Two depths of both rows, r8 and r9, and four columns, r10 and r11. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 #define PRELOAD LOAD_NEXT
 
 #define TWO_DEPTHS \
@@ -142,7 +143,7 @@ struct rescale {
     PRELOAD
 
 /* Any result; or those below 0 become 0. A Cortex-M7 issues one product a cycle, and one saturation beside it. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 #define OUTPUT \
     "ldr r8, [r12, #4]\n" \
     "ldr r9, [r12, #8]\n" \

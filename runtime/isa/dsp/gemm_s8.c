@@ -6,7 +6,7 @@
    smaller than 2^23. Where the first one is -128 and the second one negative, all first ones change their
    sign, and what sums begin with sees to it that so do their bits:
    compiler/cmcompiler/ops/support/weight_orders.py. */
-#include "four_by_two_s8.h"
+#include "row_alone.h"
 
 /* clang-format off */
 /* r8 and r9 are weights of both columns and of the second one. */
@@ -44,6 +44,7 @@
 PAIR_FUNCTION(cm_dsp_pair_four);
 STRIP_FUNCTION(cm_dsp_multiply_four, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_FOUR));
 STRIP_FUNCTION(cm_dsp_multiply_three, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(PART_THREE));
+STRIP_FUNCTION(cm_dsp_multiply_one, START_ALONE, MULTIPLY_ALONE MULTIPLY_ALONE, OUTPUT_ALONE(FIRST("r0", "r3") TELL("r0") ALONE("r0")));
 /* clang-format on */
 
 void cm_isa_gemm_s8(const struct cm_gemm *gemm)
@@ -52,11 +53,13 @@ void cm_isa_gemm_s8(const struct cm_gemm *gemm)
         .pair = cm_dsp_pair_four,
         .four = cm_dsp_multiply_four,
         .three = cm_dsp_multiply_three,
+        .one = cm_dsp_multiply_one,
         .weight_bytes = 8,
         .four_turn = FOUR_TURN,
         .four_code = FOUR_CODE,
         .three_turn = THREE_TURN,
         .three_code = THREE_CODE,
+        .one_code = ONE_CODE,
     };
     multiply_rows(gemm, &loops);
 }

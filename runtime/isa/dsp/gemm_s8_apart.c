@@ -3,7 +3,7 @@
    A word of weights holds bytes of both columns, each widened by itself, for an instruction more in two
    depths.
  */
-#include "four_by_two_s8.h"
+#include "row_alone.h"
 
 /* clang-format off */
 #define WIDEN_WEIGHTS(second, both) \
@@ -31,6 +31,7 @@
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 STRIP_FUNCTION(cm_dsp_multiply_four_apart, START_FOUR, FOUR_TIMES(MULTIPLY_FOUR MULTIPLY_FOUR), OUTPUT_FOUR(PART_ROWS));
 STRIP_FUNCTION(cm_dsp_multiply_three_apart, START_THREE, FOUR_TIMES(MULTIPLY_THREE), OUTPUT_THREE(""));
+STRIP_FUNCTION(cm_dsp_multiply_one_apart, START_ALONE, MULTIPLY_ALONE MULTIPLY_ALONE, OUTPUT_ALONE(""));
 /* clang-format on */
 
 void cm_isa_gemm_s8_apart(const struct cm_gemm *gemm)
@@ -39,11 +40,13 @@ void cm_isa_gemm_s8_apart(const struct cm_gemm *gemm)
         .pair = cm_dsp_pair_four,
         .four = cm_dsp_multiply_four_apart,
         .three = cm_dsp_multiply_three_apart,
+        .one = cm_dsp_multiply_one_apart,
         .weight_bytes = 8,
         .four_turn = FOUR_TURN,
         .four_code = FOUR_APART_CODE,
         .three_turn = THREE_TURN,
         .three_code = THREE_APART_CODE,
+        .one_code = ONE_APART_CODE,
     };
     multiply_rows(gemm, &loops);
 }

@@ -1,14 +1,15 @@
 /* int8 rows by int16 weights with the DSP extension: see four_by_two.h.
 
    Nothing is widened within the loop, for twice the flash. */
+#include "cortex_m7.h"
 #include "four_by_two.h"
 
 /* clang-format off */
 /* Two depths of four rows: r8 and r9 are weights, r10 and r11 rows, two each. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
-/* A Cortex-M7, as no other core of Armv7E-M has double precision: it issues a load beside each product, of
-   what is used two cycles later. So the first words of the next two depths are loaded here, even after the
-   last ones: those are of the rescaling, and up to four bytes behind the rows. */
+#if IS_CORTEX_M7
+/* A Cortex-M7 issues a load beside each product, of what is used two cycles later. So the first words of the
+   next two depths are loaded here, even after the last ones: those are of the rescaling, and up to four bytes
+   behind the rows. */
 #define PRELOAD \
     "ldr r8, [r12]\n" \
     "ldr r9, [r12, #4]\n" \

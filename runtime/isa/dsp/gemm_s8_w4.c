@@ -4,6 +4,7 @@
    highest and signed. SMLAD takes two depths as they are, then without their lowest four bits; SXTB16 takes
    the upper bytes out, which are the last two columns, and they are multiplied the same way. The four sums
    are parted at the end, exact modulo 2^32, and sums of rows make good for the 8. */
+#include "cortex_m7.h"
 #include "simd.h"
 #include "two_by_four.h"
 
@@ -19,7 +20,7 @@ enum { DEPTHS = 4, BLOCK_HEADS = 48 };
 
 /* Two depths of both rows, r8 and r9, and four columns, r10 and r11. A Cortex-M7 issues a load or another
    instruction beside each product. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 /* The first word of each row; sums of both begin alike. */
 #define START \
     "ldr r10, [r12, #16]\n" \
@@ -94,7 +95,7 @@ enum { DEPTHS = 4, BLOCK_HEADS = 48 };
 /* Where negative results are clamped to the zero point, whichever way their halves are rounded; or any. Eight times
    the sums of both rows, in r8 and r9, are taken off their columns. A Cortex-M7 issues one product a cycle, and one
    instruction beside it. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 #define OUTPUT \
     "sub r0, r0, r2\n" "sub r2, r2, r4, lsl #8\n" \
     "ldr r11, [r12, #24]\n" \

@@ -1,11 +1,12 @@
 /* One int8 row times a matrix of int16 weights with the DSP extension: four columns at a time. */
+#include "cortex_m7.h"
 #include "vector_product.h"
 
 enum { WIDE_CODE = 72 };
 
 /* clang-format off */
 /* Four depths: 18 instructions of four bytes. Weights are depths 0 and 2 of each column, then 1 and 3. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 /* A Cortex-M7: see gemm_s8_w16.c. Up to twelve bytes behind the weights and four behind the row are read. */
 #define PRELOAD \
     "ldr r4, [r12]\n" \

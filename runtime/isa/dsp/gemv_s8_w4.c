@@ -1,6 +1,7 @@
 /* One int8 row times a matrix of weights of four bits with the DSP extension: four columns at a time.
 
    A halfword is a depth of four columns, as in gemm_s8_w4.c. */
+#include "cortex_m7.h"
 #include "vector_product.h"
 
 enum { NARROW_BYTES = 8 };
@@ -19,7 +20,7 @@ enum { NARROW_BYTES = 8 };
     "sub r0, r0, r5\n"
 
 /* Four depths: PAIRED_CODE, as 18 instructions of four bytes. No result is used by the instruction after. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 /* A Cortex-M7: see row_product.h. */
 #define NARROW_PRELOAD \
     TAKE_EIGHTS_OFF \

@@ -8,6 +8,7 @@
 #define ROW_PRODUCT_H
 
 #include "cmrt/assembly.h"
+#include "cortex_m7.h"
 #include "simd.h"
 
 enum { COLUMNS = 4, DEPTHS = 4, TURN = 4, PAIRED_TURN = 6, PAIRED_BYTES = 16, PAIRED_CODE = 72 };
@@ -30,7 +31,7 @@ struct strip {
 #define TAKE_OFFSET_OFF "ldr r4, [lr, #-4]\n" "sub r0, r4\n" "sub r2, r4\n"
 
 /* Four depths: 18 instructions of four bytes. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 /* A Cortex-M7: see gemm_s8_w16.c. Up to eight bytes behind the weights and four behind the row are read. */
 #define PAIRED_PRELOAD \
     TAKE_OFFSET_OFF \

@@ -8,6 +8,7 @@
 
 #include "cmrt/assembly.h"
 #include "cmrt/isa.h"
+#include "cortex_m7.h"
 
 #include <stddef.h>
 
@@ -123,7 +124,7 @@ typedef void strip_function(const struct strip *strip);
 
 /* Two words of two rows of int16, as they come and as they go; and all words, with their sums. A Cortex-M7 loads two
    words a cycle, and stores two. */
-#if defined(__ARM_ARCH_7EM__) && defined(__ARM_FP) && (__ARM_FP & 8)
+#if IS_CORTEX_M7
 #define LOAD_TWO \
     "ldr r6, [r1, #4]\n" \
     "ldr r4, [r1], #8\n" \

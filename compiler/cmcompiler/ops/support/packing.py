@@ -264,10 +264,15 @@ def gemm_rows(depth: int, isa: Isa) -> int:
     return 4 if isa is Isa.DSP or is_shallow else 2
 
 
+def has_row_alone(rows: int, isa: Isa) -> bool:
+    """Whether cm_isa_gemm_s8 takes the last row by itself."""
+    return isa is Isa.DSP and rows in (1, 5)
+
+
 def spare_rows(rows: int, depth: int, isa: Isa) -> int:
     """Rows that cm_isa_gemm_s8 computes in vain."""
-    if isa is Isa.DSP:  # it takes fours and threes
-        return {1: 2, 2: 1, 5: 1}.get(rows, 0)
+    if isa is Isa.DSP:  # it takes fours, threes and a row alone
+        return 1 if rows == 2 else 0
     at_once = gemm_rows(depth, isa)
     is_one_by_one = at_once > 2 and rows < at_once
     return 3 * rows if is_one_by_one else -rows % at_once

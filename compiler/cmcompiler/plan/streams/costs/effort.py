@@ -11,7 +11,13 @@ from cmcompiler.ops.depthwise_conv2d import DepthwiseArguments
 from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.ops.support.depthwise_schemes import ANY
-from cmcompiler.ops.support.packing import APART_GEMM, GEMMS, GEMVS, spare_rows
+from cmcompiler.ops.support.packing import (
+    APART_GEMM,
+    GEMMS,
+    GEMVS,
+    has_row_alone,
+    spare_rows,
+)
 from cmcompiler.ops.support.packing16 import GEMMS16
 from cmcompiler.ops.support.pooling import Pool2d
 from cmcompiler.plan.streams.costs.growth import growable_scratch
@@ -61,7 +67,15 @@ def _taps(call: KernelCall, rates: Rates) -> float:
     return rates.strided if arguments.window.stride_height == 2 else 1
 
 
+_SINGLE = 0.8
+"""Rows more that a row alone takes than a part of four with the DSP extension."""
+
+
 def vain_rows(rows: int, depth: int, isa: Isa) -> float:
-    """Rows of a product that are computed in vain, and what threes take more, as rows."""
+    """Rows of a product that are computed in vain, and what threes and rows alone take more, as
+    rows.
+    """
+    if has_row_alone(rows, isa):
+        return _SINGLE
     threes = 0 if rows % 4 == 0 else 4 - rows % 4
     return spare_rows(rows, depth, isa) + threes * RATES[isa].three
