@@ -1,5 +1,7 @@
 /* 3x3 depthwise convolution with the DSP extension: in bands, or in rows with stride_width 2. */
+#include "cortex_m7.h"
 #include "depthwise_apart.h"
+#include "depthwise_orders.h"
 
 #include <stdint.h>
 
@@ -10,11 +12,21 @@ typedef int8_t element;
 INTERLEAVE_FUNCTION(cm_dsp_interleave, INTERLEAVE_BYTES, "4");
 
 /* clang-format off */
-BAND_FUNCTION(cm_dsp_convolve_rows, OUTPUT_FOUR(RESCALE_RIGHT), OUTPUT_ONE(AWAY_FROM_ZERO));
-BAND_FUNCTION(cm_dsp_convolve_rows_half_up, OUTPUT_FOUR(RESCALE_HALF_UP), OUTPUT_ONE(EITHER_WAY));
+#if IS_CORTEX_M7
+#define TWO_COLUMNS(RESCALE, AWAY) TWO_BY_TWO_IN_PAIRS(AWAY)
+#define LAST_COLUMN(AWAY) ONE_BY_TWO_IN_PAIRS(AWAY)
+#define FOUR_COLUMNS(RESCALE, AWAY) FOUR_APART_IN_PAIRS(AWAY)
+#else
+#define TWO_COLUMNS(RESCALE, AWAY) TWO_BY_TWO(OUTPUT_FOUR(RESCALE)) END_COLUMNS
+#define LAST_COLUMN(AWAY) ONE_BY_TWO(OUTPUT_ONE(AWAY))
+#define FOUR_COLUMNS(RESCALE, AWAY) FOUR_OUTPUTS_APART(RESCALE)
+#endif
+
+BAND_FUNCTION(cm_dsp_convolve_rows, TWO_COLUMNS(RESCALE_RIGHT, AWAY_FROM_ZERO), LAST_COLUMN(AWAY_FROM_ZERO));
+BAND_FUNCTION(cm_dsp_convolve_rows_half_up, TWO_COLUMNS(RESCALE_HALF_UP, EITHER_WAY), LAST_COLUMN(EITHER_WAY));
 ALONE_FUNCTION(cm_dsp_convolve_row, LOAD_FACTOR RESCALE_RIGHT, STORE_FOUR(SATURATE, "strb"), OUTPUT_TWO);
-APART_FUNCTION(cm_dsp_convolve_apart, RESCALE_RIGHT);
-APART_FUNCTION(cm_dsp_convolve_apart_half_up, RESCALE_HALF_UP);
+APART_FUNCTION(cm_dsp_convolve_apart, FOUR_COLUMNS(RESCALE_RIGHT, AWAY_FROM_ZERO));
+APART_FUNCTION(cm_dsp_convolve_apart_half_up, FOUR_COLUMNS(RESCALE_HALF_UP, EITHER_WAY));
 /* clang-format on */
 
 void cm_isa_depthwise_3x3_s8(const struct cm_depthwise *d)

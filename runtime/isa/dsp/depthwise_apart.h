@@ -62,7 +62,8 @@ struct apart_filter {
     "ldr.w r7, [sp, #40]\n" \
     "ldr r12, [sp, #12]\n" \
     RESCALE \
-    STORE_FOUR(SATURATE, "strb")
+    STORE_FOUR(SATURATE, "strb") \
+    "str r7, [sp, #24]\n"
 
 /* Two outputs, any rounding. */
 #define TWO_OUTPUTS_APART \
@@ -97,7 +98,7 @@ struct apart_filter {
 
 /* The stack frame is that of RUN_FUNCTION, but for the columns: they end behind two outputs more. The `next_row` of
    a segment leads from its columns to those of the last row. */
-#define APART_FUNCTION(name, RESCALE) \
+#define APART_FUNCTION(name, FOUR) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
           ENTER_RUN \
@@ -123,8 +124,7 @@ struct apart_filter {
           \
           ".p2align 2\n" \
           "3:\n" \
-          FOUR_OUTPUTS_APART(RESCALE) \
-          "str r7, [sp, #24]\n" \
+          FOUR \
           "blo.w 3b\n" \
           "bne.w 5f\n" \
           "4:\n" \

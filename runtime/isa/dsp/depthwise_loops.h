@@ -292,11 +292,10 @@ struct run {
     ".p2align 2\n" \
     "3:\n"
 
-#define NEXT_COLUMNS \
+#define END_COLUMNS \
     "ldr r12, [sp, #28]\n" \
     "str r7, [sp, #24]\n" \
-    "cmp r6, r12\n" \
-    "blo.w 3b\n"
+    "cmp r6, r12\n"
 
 #define RUN_FUNCTION(name, CONVOLVE) \
     void name(const struct run *run); \
@@ -305,21 +304,23 @@ struct run {
           NEXT_CHANNEL \
           START_COLUMNS("") \
           CONVOLVE \
-          NEXT_COLUMNS \
+          END_COLUMNS \
+          "blo.w 3b\n" \
           LEAVE_RUN \
           CM_ASM_END)
 
-/* With stride 1, two rows of any number of columns: their end is kept as that of all but one. */
-#define BAND_FUNCTION(name, OUTPUT, LAST) \
+/* With stride 1, two rows of any number of columns: their end is kept as that of all but one. TWO makes two of
+   them, and compares r6 with it; LAST makes one. */
+#define BAND_FUNCTION(name, TWO, LAST) \
     void name(const struct run *run); \
     __asm(CM_ASM_FUNCTION(name) \
           ENTER_RUN \
           NEXT_CHANNEL \
           START_COLUMNS("sub r10, #32\n") \
-          TWO_BY_TWO(OUTPUT) \
-          NEXT_COLUMNS \
+          TWO \
+          "blo.w 3b\n" \
           "bne.w 5f\n" \
-          ONE_BY_TWO(LAST) \
+          LAST \
           "5:\n" \
           LEAVE_RUN \
           CM_ASM_END)

@@ -299,6 +299,15 @@ def _most_scratch(call: KernelCall, _: int = 0) -> list[Scratch]:
     return call_scratch(call, ARENA_LIMIT)
 
 
+def check_3x3(runtime: Runtime, examples: list[Example], columns: int, roomy: bool) -> None:
+    """In portions of at least so many columns, or all of them and several bands at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(depthwise_schemes, "LEAST_CHUNK", columns)
+        if roomy:
+            patch.setattr(scratch, "call_scratch", _most_scratch)
+        runtime.check(*examples)
+
+
 @batches
 @given(
     st.lists(depthwise_of_size(3), min_size=1, max_size=12),
@@ -308,11 +317,19 @@ def _most_scratch(call: KernelCall, _: int = 0) -> list[Scratch]:
 def test_3x3_depthwise_convolutions(
     runtime: Runtime, examples: list[Example], columns: int, roomy: bool
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(depthwise_schemes, "LEAST_CHUNK", columns)
-        if roomy:
-            patch.setattr(scratch, "call_scratch", _most_scratch)
-        runtime.check(*examples)
+    check_3x3(runtime, examples, columns, roomy)
+
+
+@batches
+@given(
+    st.lists(depthwise_of_size(3), min_size=1, max_size=12),
+    st.sampled_from([20, 9, 200]),
+    st.booleans(),
+)
+def test_3x3_depthwise_convolutions_on_a_cortex_m7(
+    cortex_m7: Runtime, examples: list[Example], columns: int, roomy: bool
+) -> None:
+    check_3x3(cortex_m7, examples, columns, roomy)
 
 
 @batches
