@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import traceback
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from harness.examples import Example
@@ -21,13 +21,16 @@ from hypothesis import strategies as st
 from cmcompiler.errors import CompilerError
 from cmcompiler.importer.pruning import pruned
 from cmcompiler.isa import Isa
+from cmcompiler.ops.add import Add
 from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.borrowing import borrow
+from cmcompiler.plan.draft import Draft
 from cmcompiler.plan.drafting import Drafting, OverBudget
 from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import plan_of
-from cmcompiler.plan.runs.run import Run
+from cmcompiler.plan.runs.run import Run, TiledRun
+from cmcompiler.plan.runs.slices import SlicedRun
 from cmcompiler.plan.strips import is_striped
 
 FEEDS = (None, "whole", "rows", "again", "again")
@@ -40,6 +43,39 @@ GRAPHS = st.one_of(
     *(image_graphs(), image_graphs().map(viewed), fed_graphs()),
 )
 
+
+def _runs(draft: Draft, kind: type[Run]) -> bool:
+    return any(isinstance(node.op, kind) for node in draft.graph.nodes)
+
+
+def _bands(draft: Draft) -> bool:
+    return any(band > 1 for stream in draft.streams for band in stream.bands)
+
+
+def _shared_rings(draft: Draft) -> bool:
+    return any(guest in stream.rings for stream in draft.streams for guest in stream.hosts)
+
+
+def _sums_in_place(draft: Draft) -> bool:
+    hosts = {host for stream in draft.streams for host in stream.hosts.values()}
+    return any(isinstance(n.op, Add) and n.outputs[0] in hosts for n in draft.graph.nodes)
+
+
+def _takeovers(draft: Draft) -> bool:
+    return any(stream.takeover for stream in draft.streams)
+
+
+KINDS: Mapping[str, Callable[[Draft], bool]] = {
+    "in bands": _bands,
+    "in runs of tiles": lambda draft: _runs(draft, TiledRun),
+    "in runs of slices": lambda draft: _runs(draft, SlicedRun),
+    "in strips": lambda draft: is_striped(draft.graph),
+    "in rows of inputs": _takeovers,
+    "with shared rings": _shared_rings,
+    "with sums in place": _sums_in_place,
+}
+"""Kinds of plans, by what they are called in a tally."""
+
 Planned = tuple[Example, Plan, str]
 """An example, one of its plans, and how that was asked for."""
 
@@ -49,7 +85,7 @@ class Tally:
     """What became of the plans so far.
 
     Attributes:
-        kinds: plans on each instruction set, with runs, with strips; graphs refused.
+        kinds: plans on each instruction set, of each of KINDS; graphs refused.
         findings: by a signature.
     """
 
@@ -115,8 +151,7 @@ def _plans(example: Example, isa: Isa, chance: random.Random, tally: Tally) -> l
             assert budget is None or plan.arena_bytes <= budget, (plan.arena_bytes, budget)
             plans.append((example, plan, f"{named} within {budget}"))
             tally.kinds[isa.label] += 1
-            tally.kinds["in runs"] += any(isinstance(n.op, Run) for n in draft.graph.nodes)
-            tally.kinds["in strips"] += is_striped(draft.graph)
+            tally.kinds.update(kind for kind, is_one in KINDS.items() if is_one(draft))
     except OverBudget as error:
         tally.findings.setdefault("over budget", f"{named}: {error}")
     except CompilerError:

@@ -15,6 +15,7 @@ from cmcompiler.ir.movement.view import View
 from cmcompiler.ir.op import Op
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.ops.activation import Activation
+from cmcompiler.ops.add import Add
 from cmcompiler.ops.avg_pool2d import AvgPool2d
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
@@ -23,6 +24,7 @@ from cmcompiler.ops.max_pool2d import MaxPool2d
 from cmcompiler.ops.minimum import Minimum
 from cmcompiler.ops.quantized_sum import QuantizedSum
 from cmcompiler.ops.quantized_upsample import QuantizedBilinear
+from cmcompiler.ops.support.elementwise import dense_loops
 from cmcompiler.ops.support.parameters import Rescale
 from cmcompiler.ops.support.requantize import Range
 from cmcompiler.ops.support.window import Window
@@ -56,6 +58,12 @@ def windows(draw: st.DrawFn) -> Window:
     padding = draw(st.sampled_from([side // 2, side // 2, 0]))
     dilation = draw(st.sampled_from([1, 1, 1, 2]))
     return Window((side, side), (stride, stride), (padding, padding), (dilation, dilation))
+
+
+def image_sums(shape: tuple[int, ...]) -> Add:
+    """The sums of two images."""
+    scales = Rescale(2, 1 << 30, 0), Rescale(-3, 1 << 30, -1), Rescale(1, 1 << 30, -19)
+    return Add(dense_loops((shape, shape), shape), shape, *scales, Range(-128, 127))
 
 
 class Drawing:
@@ -170,6 +178,9 @@ class Drawing:
         return self.add(Copy("cat", INT8, shape, tuple(parts)), x, y, shape=shape)
 
     def join(self, x: Tensor, y: Tensor) -> Tensor:
+        """The sums or the minima of two images."""
+        if self._draw(st.booleans()):
+            return self.add(image_sums(x.shape), x, y, shape=x.shape)
         dense = Strided.dense(x.shape)
         return self.add(Minimum(Loops.over(dense, dense, dense), x.shape), x, y, shape=x.shape)
 

@@ -14,18 +14,15 @@ from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.op import Address, Op, PackedPart, Patch, TilePlace, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
-from cmcompiler.ops.add import Add
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
-from cmcompiler.ops.support.elementwise import dense_loops
-from cmcompiler.ops.support.parameters import Rescale
-from cmcompiler.ops.support.requantize import Range, Requantize
+from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.runs.chains import Chain, Tail, chains, contracted, is_possible, tails
 from cmcompiler.plan.runs.tiling import Keeping
 from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Example
-from harness.image_graphs import Drawing
+from harness.image_graphs import Drawing, image_sums
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class Bottlenecks(Drawing):
 
 @st.composite
 def run_graphs(draw: st.DrawFn) -> Example:
-    """One to three bottlenecks."""
+    """One to three bottlenecks; a convolution before them, one of more channels after them."""
     size = st.integers(5, 23)
     shape = (1, draw(size), draw(size), draw(st.sampled_from([3, 8])))
     data = draw(numbers)
@@ -103,6 +100,8 @@ def run_graphs(draw: st.DrawFn) -> Example:
     for _ in range(draw(st.integers(1, 3))):
         x = drawing.block(x)
     if draw(st.booleans()):
+        if draw(st.booleans()):
+            x = drawing.pixels(x, draw(st.sampled_from([32, 256])))
         x = drawing.total(x)
     return Example(drawing.graph(x), (data.int8(*shape),))
 
@@ -156,13 +155,7 @@ def bottlenecks(count: int = 2, sums: bool = False) -> Graph:
     def add_pair(other: Tensor) -> None:
         nonlocal tensor
         output = Tensor(f"t{len(nodes)}", tensor.dtype, tensor.shape)
-        scale = Rescale(2, 1 << 30, 0)
-        op = Add(
-            dense_loops((tensor.shape, tensor.shape), tensor.shape),
-            tensor.shape,
-            *(scale, Rescale(-3, 1 << 30, -1), Rescale(1, 1 << 30, -19)),
-            Range(-128, 127),
-        )
+        op = image_sums(tensor.shape)
         nodes.append(Node(op, (tensor, other), (output,), f"add #{len(nodes)}"))
         tensor = output
 
