@@ -173,7 +173,7 @@ class Drafting:
             way = strips.smallest(most)
             own = [] if way is None else [*way.with_runs(0)]
             size = _least(own)
-            least, smallest = (size, strips) if size < least else (least, smallest)
+            least, smallest = (size, strips) if size <= least else (least, smallest)
             drafts += own
         while least < ARENA_LIMIT:
             tighter = [*_within_strips(smallest, least - least // LESS)]
