@@ -36,6 +36,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.balanced_joins",
     "cmcompiler.frontend.bias_correction",
     "cmcompiler.frontend.compensated_rounding",
+    "cmcompiler.frontend.computed_places",
     "cmcompiler.frontend.buffers",
     "cmcompiler.frontend.chosen_ranges",
     "cmcompiler.frontend.costly_roundings",
