@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
+
 import numpy as np
 import pytest
-from harness.convolutions import numbers, requantizes
+from harness.convolutions import Numbers, numbers, requantizes
 from harness.examples import Example, single
 from harness.runtime import Runtime
 from hypothesis import given, settings
@@ -18,7 +21,7 @@ from cmcompiler.plan.planner import make_plan
 
 @st.composite
 def linears(draw: st.DrawFn) -> Example:
-    rows = draw(st.sampled_from([1, 1, 2, 3, 4, 7]))
+    rows = draw(st.sampled_from([1, 1, 2, 3, 4, 5, 7]))
     depth = draw(st.integers(1, 130) | st.sampled_from([257, 512, 1001, 2048, 4003]))
     columns = draw(st.integers(1, 20))
     data = draw(numbers)
@@ -38,6 +41,30 @@ def test_linear_layers(runtime: Runtime, examples: list[Example]) -> None:
 @settings(max_examples=15)
 @given(st.lists(linears(), min_size=1, max_size=15))
 def test_linear_layers_on_a_cortex_m7(cortex_m7: Runtime, examples: list[Example]) -> None:
+    cortex_m7.check(*examples)
+
+
+@pytest.mark.parametrize(
+    ("zero_point", "minimum", "weights"),
+    [(-128, -128, range(-128, 128)), (3, -90, range(-127, 128)), (5, -128, (-128, 127))],
+)
+def test_the_last_of_five_rows(
+    runtime: Runtime,
+    cortex_m7: Runtime,
+    zero_point: int,
+    minimum: int,
+    weights: Sequence[int],
+) -> None:
+    """The DSP extension takes it alone, as it does a single row: every entry of the loop."""
+    data, random = Numbers(1), np.random.default_rng(1)
+    limits = {"zero_point": zero_point, "minimum": minimum, "maximum": 127}
+    examples = []
+    for rows, depth, columns in product((1, 5), (*range(1, 10), 33, 64), (1, 2, 5)):
+        requantize = Requantize.checked([1 << 30], [-8], columns, **limits)
+        chosen = random.choice(weights, (columns, depth)).astype(np.int8)
+        op = Linear(chosen, data.biases(columns), requantize, rows, by_rows=True)
+        examples.append(single(op, data.int8(rows, depth)))
+    runtime.check(*examples)
     cortex_m7.check(*examples)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pytest
 from harness.convolutions import Geometry, Numbers, images
 from harness.examples import Example, single
+from harness.rows import InRings
 from harness.runtime import Runtime
 
 from cmcompiler.ir.op import KernelCall, Tensors
@@ -82,3 +83,19 @@ def test_windows_above_and_below_images(runtime: Runtime, monkeypatch: pytest.Mo
         (call,) = node.op.kernel_calls(node.inputs, node.outputs, isa)
         assert call.kernel.startswith("strip_conv2d_cut")
     runtime.check(*examples)
+
+
+def in_rings(example: Example) -> Iterator[Example]:
+    """Each row of outputs alone, the first two, and the last two."""
+    (node,), (images,) = example.graph.nodes, example.inputs
+    assert isinstance(node.op, Conv2d)
+    op = replace(node.op, output_shape=(1, *node.op.output_shape[1:]))
+    end = op.output_shape[1]
+    ranges = {(row, row + 1) for row in range(end)} | {(0, min(2, end)), (max(0, end - 2), end)}
+    for rows in sorted(ranges):
+        ring = InRings(op, op.window, images.shape[1], end, rows)
+        yield single(ring, ring.fill(images[:1]))
+
+
+def test_their_rows_may_lie_in_rings(runtime: Runtime) -> None:
+    runtime.check(*(ring for each in CROSSING for ring in in_rings(each.example)))
