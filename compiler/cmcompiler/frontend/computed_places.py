@@ -8,6 +8,9 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+_PLACES = torch.int8, torch.int16, torch.int32, torch.int64
+"""Types of places; uint8 is a mask, as bool is."""
+
 
 class ComputedPlaces(TorchFunctionMode):
     """Writes to the row that a tensor of one number names, as to the rows that a list names.
@@ -30,11 +33,12 @@ def _as_list(x: Any, index: Any, value: Any) -> tuple[Any, Any, Any]:
     (at,) = places
     after = parts[at + 1 :]
     rank = x.ndim - at - 1 - sum(isinstance(part, int) for part in after)
-    if isinstance(value, Tensor) and value.ndim > rank:
-        value = value.unsqueeze(value.ndim - rank)
-    return x, (*parts[:at], parts[at].reshape(1), *after), value
+    if isinstance(value, Tensor):
+        value = value.to(x.dtype)
+        if value.ndim > rank:
+            value = value.unsqueeze(value.ndim - rank)
+    return x, (*parts[:at], parts[at].reshape(1).long(), *after), value
 
 
 def _is_place(part: Any) -> bool:
-    is_number = isinstance(part, Tensor) and part.ndim == 0
-    return is_number and not part.is_floating_point() and part.dtype != torch.bool
+    return isinstance(part, Tensor) and part.ndim == 0 and part.dtype in _PLACES

@@ -47,6 +47,10 @@ DEPENDS_ON_VALUES = (
 
 _SEEN = {
     "data-dependent expression": DEPENDS_ON_VALUES,
+    "Pending unbacked symbols": (
+        "a tensor of one number is an index of what is read",
+        "make it a list of one: buffer[step.reshape(1)], also on the left of +=",
+    ),
     "carried_inputs must be tensors": (
         "a variable of a loop is a number of Python's",
         "begin with a tensor, as torch.zeros((), dtype=torch.int64)",

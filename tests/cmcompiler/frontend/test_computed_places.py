@@ -8,7 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.computed_places import ComputedPlaces
+from cmcompiler.frontend.layouts import export
 from cmcompiler.frontend.lowering import lower
 from cmcompiler.frontend.quantization import quantize
 from cmcompiler.importer.build import build_graph
@@ -31,6 +33,10 @@ def _assign(x: Tensor, index: object, value: object) -> None:
         (PLACE, ROW),
         (PLACE, 5.0),
         (torch.tensor(-1), MATRIX),
+        (torch.tensor(2, dtype=torch.int8), ROW),
+        (torch.tensor(2, dtype=torch.int16), ROW),
+        (PLACE, ROW.double()),
+        (PLACE, ROW.long()),
         ((slice(None), PLACE), ROW),
         ((slice(None), PLACE), torch.ones(3, 4)),
         ((slice(None), PLACE), torch.ones(3, 1)),
@@ -41,6 +47,7 @@ def _assign(x: Tensor, index: object, value: object) -> None:
         ((..., PLACE), MATRIX[:3, :3]),
         ((torch.tensor([0, 1]), PLACE), ROW),
         (torch.tensor(True), 1.0),
+        (torch.tensor(2, dtype=torch.uint8), 1.0),
     ],
 )
 def test_the_same_elements_change(index: object, value: object) -> None:
@@ -83,7 +90,21 @@ def _rows(past: Tensor, step: Tensor, y: Tensor) -> None:
     past[step.reshape(1)] = y
 
 
-@pytest.mark.parametrize("put", [_row, _whole_row, _rows])
+def _short_place(past: Tensor, step: Tensor, y: Tensor) -> None:
+    past[step.short()] = y[0]
+
+
+def _sum(past: Tensor, step: Tensor, y: Tensor) -> None:
+    past[step] += y[0]
+
+
+def test_a_row_that_is_read_is_named_in_a_list() -> None:
+    with pytest.raises(Unsupported, match="an index of what is read") as refused:
+        export(Ring(_sum).eval(), (torch.zeros(1, 6),))
+    assert "buffer[step.reshape(1)]" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize("put", [_row, _whole_row, _rows, _short_place])
 def test_ring_buffers_keep_rows(put: Callable[[Tensor, Tensor, Tensor], None]) -> None:
     torch.manual_seed(1)
     samples = [(torch.randn(1, 6),) for _ in range(16)]

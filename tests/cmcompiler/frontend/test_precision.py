@@ -140,12 +140,18 @@ def test_states_of_a_projected_lstm_are_int16(runtime: Runtime) -> None:
     runtime.check(Example(compiled.graph, tuple(each.numpy() for each in samples[0])))
 
 
-def test_a_projection_of_dependent_outputs_keeps_int8() -> None:
-    """No units have the given outputs as their projection."""
+@pytest.mark.parametrize("factor", [0.0, 1.0])
+def test_a_projection_of_dependent_outputs_keeps_int8(factor: float) -> None:
+    """No units have the given outputs as their projection.
+
+    Args:
+        factor: by which the projection is scaled.
+    """
     torch.manual_seed(3)
     module = Continued().eval()
     with torch.no_grad():
         module.lstm.weight_hr_l0[1] = module.lstm.weight_hr_l0[0]
+        module.lstm.weight_hr_l0 *= factor
     samples = [(torch.randn(1, 5, 6), torch.randn(1, 4)) for _ in range(8)]
     compiled = api.compile(module, samples[0], samples, activations="int16")
     assert compiled.fidelity.faithful

@@ -31,7 +31,7 @@ _ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
 _MOST_SAMPLES = 4
 
 _MOST_CONDITION = 2.0**6
-"""Bits of initial outputs that may be lost where they become units."""
+"""Condition number of a projection up to which initial outputs become units: six bits are lost."""
 
 
 def _step(node: Node, operator: Any, *args: Any) -> Node:
@@ -165,7 +165,7 @@ def projected(node: Node, operator: Any) -> Node | None:
         return None
     units = given["hidden"]
     if units is not None:
-        if float(torch.linalg.cond(projection)) > _MOST_CONDITION:
+        if not float(torch.linalg.cond(projection)) <= _MOST_CONDITION:  # NaN if all are zero
             return None
         inverse = constant(node, f"{node.name}_inverse", torch.linalg.pinv(projection))
         units = _step(node, _OWN.short_linear.default, units, inverse, None)
