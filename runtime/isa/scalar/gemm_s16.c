@@ -95,9 +95,8 @@ static void multiply(const struct cm_gemm *gemm, int32_t rows, int32_t pairs)
 
 static void pack(const struct cm_gemm *gemm, int32_t rows, int32_t pairs)
 {
-    struct short_row *row = gemm->workspace;
-    for (int32_t r = 0; r < rows; ++r, row = (struct short_row *)next_row(row, pairs))
-        cm_scalar_pack_shorts(row, 0, gemm->lhs + r * gemm->lhs_stride,
+    for (int32_t r = 0; r < rows; ++r)
+        cm_scalar_pack_shorts(short_row_at(gemm->workspace, r, pairs), 0, gemm->lhs + r * gemm->lhs_stride,
                               gemm->depth / (int32_t)sizeof(int16_t));
 }
 

@@ -57,7 +57,7 @@ void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const int8_t *in, in
 {
     const int32_t size = (int32_t)sizeof(int16_t);
     struct short_row *const first = gemm->workspace;
-    struct short_row *const second = (struct short_row *)next_row(first, short_pairs(gemm->depth / size));
+    struct short_row *const second = short_row_at(first, 1, short_pairs(gemm->depth / size));
     gemm->lhs = NULL;
     for (const int32_t end = at + depth; at < end; at += bytes, in += row_stride) {
         cm_scalar_pack_shorts(first, at / size, in, bytes / size);

@@ -22,9 +22,20 @@ static inline int32_t short_pairs(int32_t depth)
     return (depth + 1) / 2;
 }
 
+static inline ptrdiff_t short_row_bytes(int32_t pairs)
+{
+    return (ptrdiff_t)sizeof(struct short_row) + (ptrdiff_t)2 * pairs * (ptrdiff_t)sizeof(uint16_t);
+}
+
 static inline const struct short_row *next_row(const struct short_row *row, int32_t pairs)
 {
-    return (const struct short_row *)(const void *)(row->shorts + (ptrdiff_t)2 * pairs);
+    return (const struct short_row *)(const void *)((const uint8_t *)row + short_row_bytes(pairs));
+}
+
+/* That row of a workspace, to be written. */
+static inline struct short_row *short_row_at(void *workspace, int32_t row, int32_t pairs)
+{
+    return (struct short_row *)(void *)((uint8_t *)workspace + row * short_row_bytes(pairs));
 }
 
 #endif

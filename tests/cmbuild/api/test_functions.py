@@ -75,7 +75,7 @@ def test_accuracy_over_a_data_set(tmp_path: Path, capfd: pytest.CaptureFixture[s
     [
         ({"data": "data.npz", "min_snr": 20}, "data goes without sensitivity and min_snr"),
         ({"until": "1%"}, "until, workers and scheduler need data"),
-        ({"board": "native", "data": "data.npz", "until": "1"}, "is not a share"),
+        ({"board": "native", "data": "data.npz", "until": "1"}, "is not a percentage"),
         ({"board": "native", "data": "none.npz"}, "none.npz"),
     ],
 )

@@ -110,7 +110,7 @@ def test_small_part_of_the_real_suite(cmbuild: Commands) -> None:
         (("-b", "corstone30"), "error: unknown board 'corstone30'\n  try: did you mean "),
         (("-b", "native", "--isa", "mve"), "error: native does not support instruction set 'mve'"),
         (("-b", "native", "--launcher", "qmu"), "error: unknown launcher of native 'qmu'"),
-        (("-b", "native", "-n", "0"), "error: invalid value for '--jobs' / '-j' / '-n': 0 is not"),
+        (("-b", "native", "-n", "0"), "error: invalid value for '--jobs' / '-j' / '-n': '0' is"),
         (("-b", "native", "-k", "minimum("), "error: pytest failed with status 4: ERROR: Wrong "),
     ],
 )
