@@ -45,7 +45,7 @@ class Way:
         known: calls of some nodes.
         measured: rows of groups, also of those in other graphs.
         in_whole: see Computation.
-        like: a way of the same graph, which has the same runs.
+        like: a way of the same graph, whose runs are chosen from here, too; None: from its own.
     """
 
     graph: Graph
@@ -163,7 +163,7 @@ class Way:
     @property
     def run_sets(self) -> list[Choices]:
         """Sets of runs, from those with the fewest instructions on, for each limit of tiles."""
-        return [runs for sets in self._fitting.selection.sets.values() for runs in sets]
+        return [runs for sets in self._fitting.sets.values() for runs in sets]
 
     def run_costs(self, limit: int) -> dict[Choices, float]:
         """Sets of runs that fit so many bytes, and instructions, roughly, that streams with these
@@ -191,15 +191,15 @@ class Way:
 
     @cached_property
     def _selection(self) -> RunSelection:
-        size, known = self.search.least_peak, "_selection"
-        if self.like is not None and known in self.like.__dict__:
-            return self.like._selection.of_size(size)
-        return RunSelection(self.graph, self.isa, self.row_calls, self.whole.effort, size)
+        if self.like is not None:
+            return self.like._selection
+        return RunSelection(self.graph, self.isa, self.row_calls, self.whole.effort)
 
     @cached_property
     def _fitting(self) -> Fitting:
         return Fitting(
             self._selection,
+            self._selection.sets(self.search.least_peak),
             lambda graph: self._with(graph).search.least_peak,
             lambda graph, limit: self._with(graph).search.fits(limit),
             lambda graph, limit: self._with(graph).search.cheapest(limit),

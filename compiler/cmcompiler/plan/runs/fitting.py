@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -41,12 +41,14 @@ class Fitting:
     """Tries the sets of a selection for several limits.
 
     Attributes:
+        sets: for each limit of tiles, those of the selection.
         least: bytes that groups of a graph need at least.
         fits: whether these are no more than a limit.
         cost: instructions, roughly, that they take more than whole tensors within a limit.
     """
 
     selection: RunSelection
+    sets: Mapping[int, list[Choices]]
     least: Callable[[Graph], int]
     fits: Callable[[Graph, int], bool]
     cost: Callable[[Graph, int], float]
@@ -92,7 +94,7 @@ class Fitting:
     def _find_costs(self, limit: int) -> dict[Choices, float]:
         first = [
             chosen
-            for most, sets in self.selection.sets.items()
+            for most, sets in self.sets.items()
             if most <= limit and (chosen := self._cheapest(sets, limit)) is not None
         ]
         # Runs that others make room enough for may save those some instructions.
@@ -121,7 +123,7 @@ class Fitting:
     @cached_property
     def smallest_set(self) -> Choices:
         """The set with the least memory; empty if there are no runs."""
-        every = dict.fromkeys(sets[-1] for sets in self.selection.sets.values() if sets)
+        every = dict.fromkeys(sets[-1] for sets in self.sets.values() if sets)
         small = sorted(every, key=lambda chosen: (self._size(chosen), len(chosen)))[:SMALL]
         return min(map(self._lowered, small), key=self._size, default=())
 

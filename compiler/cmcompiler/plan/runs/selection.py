@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
@@ -83,7 +82,6 @@ class RunSelection:
     Args:
         row_calls: those that compute each node row by row, if that is possible.
         effort: instructions of the graph.
-        size: bytes that rows need at least.
     """
 
     def __init__(
@@ -92,34 +90,31 @@ class RunSelection:
         isa: Isa,
         row_calls: Sequence[Sequence[RowCall]],
         effort: float,
-        size: int,
     ) -> None:
-        self._graph, self._isa, self._row_calls = graph, isa, row_calls
-        self._effort, self._average, self._size = effort, effort / size, size
+        self._graph, self._isa, self._row_calls, self._effort = graph, isa, row_calls, effort
+        self._sets: dict[int, Mapping[int, list[tuple[StageChoice, ...]]]] = {}
         self._impossible: set[StageChoice] = set()
         self._useful: dict[int, list[StageChoice]] = {}
         self._known: dict[tuple[StageChoice, ...], Graph] = {}
 
-    def of_size(self, size: int) -> RunSelection:
-        """The selection of the same graph if rows need so many bytes at least."""
-        if size == self._size:
-            return self
-        selection = copy(self)
-        selection._average, selection._size = self._effort / size, size
-        selection.__dict__.pop("sets", None)
-        return selection
+    def sets(self, size: int) -> Mapping[int, list[tuple[StageChoice, ...]]]:
+        """For each limit of tiles, sets from the fewest instructions to the least memory.
 
-    @cached_property
-    def sets(self) -> Mapping[int, list[tuple[StageChoice, ...]]]:
-        """For each limit of tiles, sets from the fewest instructions to the least memory."""
-        return {size: self._within(size) for size in (self._size // share for share in SHARES)}
+        Args:
+            size: bytes that rows need at least.
+        """
+        if size not in self._sets:
+            average, limits = self._effort / size, (size // share for share in SHARES)
+            self._sets[size] = {most: self._within(most, average) for most in limits}
+        return self._sets[size]
 
-    def _within(self, most: int) -> list[tuple[StageChoice, ...]]:
+    def _within(self, most: int, average: float) -> list[tuple[StageChoice, ...]]:
         """
         Args:
             most: bytes of tiles.
+            average: what a byte of the arena costs.
         """
-        every = (self._possible(most, self._average * 2.0**power) for power in PRICES)
+        every = (self._possible(most, average * 2.0**power) for power in PRICES)
         return [chosen for chosen in dict.fromkeys(every) if chosen]
 
     def graph(self, options: tuple[StageChoice, ...]) -> Graph:

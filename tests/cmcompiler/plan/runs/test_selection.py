@@ -19,6 +19,9 @@ from cmcompiler.plan.runs.fitting import Fitting
 from cmcompiler.plan.runs.selection import RunSelection
 from cmcompiler.plan.way import Way
 
+SIZE = 16384
+"""Bytes that rows need at least."""
+
 
 def planned(isa: Isa, budget: int | None) -> Plan:
     return make_plan(bottlenecks(), isa, PlanOptions(budget=budget))
@@ -46,13 +49,13 @@ def test_a_budget_that_no_plan_meets_names_the_smallest_one() -> None:
 
 def chosen_from(graph: Graph) -> RunSelection:
     way = Way(graph, Isa.DSP)
-    return RunSelection(graph, Isa.DSP, way.row_calls, way.whole.effort, 16384)
+    return RunSelection(graph, Isa.DSP, way.row_calls, way.whole.effort)
 
 
 def test_sets_go_from_few_instructions_to_little_memory() -> None:
     graph = bottlenecks()
     selection = chosen_from(graph)
-    every = selection.sets
+    every = selection.sets(SIZE)
     assert any(every.values())
     for most, sets in every.items():
         costs = [sum(option.cost for option in chosen) for chosen in sets]
@@ -66,7 +69,7 @@ def test_sets_go_from_few_instructions_to_little_memory() -> None:
 
 def test_pairs_take_fewer_instructions_than_the_runs_that_they_replace() -> None:
     selection = chosen_from(bottlenecks())
-    chosen = next(sets[-1] for sets in selection.sets.values() if sets)
+    chosen = next(sets[-1] for sets in selection.sets(SIZE).values() if sets)
     costliest = max(chosen, key=lambda option: option.cost)
     pairs = [*selection.pairs(chosen, costliest, 4096)]
     assert pairs
@@ -79,7 +82,7 @@ def test_pairs_take_fewer_instructions_than_the_runs_that_they_replace() -> None
 
 def test_other_tiles_of_the_same_nodes_take_less_memory_for_more_instructions() -> None:
     selection = chosen_from(bottlenecks())
-    chosen = next(sets[-1] for sets in selection.sets.values() if sets)
+    chosen = next(sets[-1] for sets in selection.sets(SIZE).values() if sets)
     every = selection.cheaper(max(chosen, key=lambda option: option.cost))
     assert len(every) > 1
     for same in every:
@@ -98,8 +101,10 @@ def fitting_of(graph: Graph, cost: int) -> Fitting:
     def least(changed: Graph) -> int:
         return 1000 if changed.nodes[0] is not graph.nodes[0] else 9000
 
+    selection = chosen_from(graph)
     return Fitting(
-        chosen_from(graph),
+        selection,
+        selection.sets(SIZE),
         least,
         lambda changed, limit: least(changed) <= limit,
         lambda changed, limit: cost * len(changed.nodes),
