@@ -24,7 +24,7 @@ static void list_rows(const struct cm_rows *rows, int32_t n, int32_t y, int32_t 
     const int32_t stride = rows->row_stride, first = n * rows->batch_stride,
                   after = first + rows->ring * stride;
     const uint32_t height = (uint32_t)rows->height;
-    int32_t offset = first + (y < rows->ring ? y : y % rows->ring) * stride;
+    int32_t offset = first + cm_ring_slot(rows, y) * stride;
     for (const int32_t *end = offsets + count; offsets < end; ++y) {
         *offsets++ = (uint32_t)y < height ? offset : CM_NO_ROW;
         offset += stride;

@@ -41,9 +41,8 @@ static void copy_columns(const struct cm_strip_conv2d *op, const int8_t *image, 
     }
     const int32_t above = top < 0 ? -top : 0;
     const int32_t rows = (bottom < op->input.height ? bottom : op->input.height) - top;
-    const int32_t ring = op->input.ring, y = top + above, slot = y < ring ? y : y % ring;
-    const uint32_t stride = (uint32_t)op->input.row_stride, ring_bytes = (uint32_t)ring * stride;
-    uint32_t offset = (uint32_t)slot * stride;
+    uint32_t offset = cm_row_offset(&op->input, 0, top + above);
+    const uint32_t stride = (uint32_t)op->input.row_stride, ring_bytes = (uint32_t)op->input.ring * stride;
     out += above * pixel;
     for (int32_t row = above; row < rows; ++row, out += pixel) {
         cm_isa_copy_pixels_s8(out, column, in + offset, pixel, end - first);

@@ -5,9 +5,15 @@
 #include "cmrt/args/rows.h"
 #include "cmrt/program.h"
 
+/* The place of a row in its ring. */
+static inline int32_t cm_ring_slot(const struct cm_rows *rows, int32_t y)
+{
+    return y < rows->ring ? y : y % rows->ring;
+}
+
 static inline uint32_t cm_row_offset(const struct cm_rows *rows, int32_t n, int32_t y)
 {
-    int32_t slot = y < rows->ring ? y : y % rows->ring;
+    const int32_t slot = cm_ring_slot(rows, y);
     return (uint32_t)(n * rows->batch_stride + slot * rows->row_stride);
 }
 
@@ -26,7 +32,7 @@ static inline int8_t *cm_write_row(const struct cm_context *context, const struc
 /* The number of rows from y on up to the end of the ring, at most `limit`. */
 static inline int32_t cm_rows_to_end(const struct cm_rows *rows, int32_t y, int32_t limit)
 {
-    int32_t slot = y < rows->ring ? y : y % rows->ring, to_end = rows->ring - slot;
+    int32_t to_end = rows->ring - cm_ring_slot(rows, y);
     return limit < to_end ? limit : to_end;
 }
 
