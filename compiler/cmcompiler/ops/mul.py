@@ -16,12 +16,13 @@ from cmcompiler.ops.support.parameters import INT8, Rescale, read_operand_zero_p
 from cmcompiler.ops.support.requantize import Range, RangedOp, rounding_steps
 
 SHORT_SHIFTS = range(-11, 1)
-"""Output shifts that cm_mul_right_s8 takes."""
+"""Output shifts that cm_mul_right_s8 takes without the DSP extension."""
 
 SHORT_SHIFTS_DSP = range(-11, -1)
-"""With the DSP extension, where multipliers are at least LEAST_MULTIPLIER."""
+"""Output shifts that it takes with the DSP extension: runtime/isa/dsp/short_output.h."""
 
 LEAST_MULTIPLIER = 1 << 30
+"""Smallest multiplier that it takes there."""
 
 MUL = Microkernel("mul_s8")
 MUL_RIGHT = Microkernel("mul_right_s8", dsp=True, mve=True)

@@ -10,8 +10,8 @@ static void add_four(const int8_t *x, int32_t count, int32_t length, int32_t *su
         int16x2_t even = 0, odd = 0;
         for (int32_t row = left < MOST_ROWS ? left : MOST_ROWS; row > 0; --row, x += length) {
             uint32_t bytes = load_bytes(x);
-            even = __sxtab16(even, (int8x4_t)bytes);
-            odd = __sxtab16(odd, (int8x4_t)(bytes >> 8 | bytes << 24));
+            even = add_even(even, bytes);
+            odd = add_odd(odd, bytes);
         }
         sums[0] += (int16_t)even;
         sums[1] += (int16_t)odd;

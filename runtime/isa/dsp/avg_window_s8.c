@@ -1,8 +1,6 @@
 #include "cmrt/division.h"
 #include "cmrt/pool.h"
-
-#include <arm_acle.h>
-#include <string.h>
+#include "simd.h"
 
 /* The most int8 numbers whose sum always fits 16 bits. */
 #define MOST_FOR_16_BITS 256
@@ -20,10 +18,9 @@ static inline struct sums sums_of(const struct cm_windows *windows, const int8_t
     for (int32_t row = 0; row < windows->row_count; ++row) {
         const int8_t *pixel = input + windows->rows[row];
         for (int32_t column = columns; column > 0; --column) {
-            uint32_t bytes;
-            memcpy(&bytes, pixel, sizeof bytes);
-            sums.even = __sxtab16(sums.even, (int8x4_t)bytes);
-            sums.odd = __sxtab16(sums.odd, (int8x4_t)(bytes >> 8 | bytes << 24));
+            const uint32_t bytes = load_bytes(pixel);
+            sums.even = add_even(sums.even, bytes);
+            sums.odd = add_odd(sums.odd, bytes);
             pixel += stride;
         }
     }

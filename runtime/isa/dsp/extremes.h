@@ -3,9 +3,7 @@
 #define EXTREMES_H
 
 #include "cmrt/elementwise.h"
-#include "simd.h"
-
-enum { FOUR = 4 };
+#include "fours.h"
 
 /* The chosen ones of each four bytes of two words. */
 typedef uint32_t choice(uint32_t a, uint32_t b);
@@ -15,10 +13,7 @@ static inline __attribute__((always_inline)) void choose(choice *chosen, const i
 {
     const int8_t *const end = out + count, *const last = out + (count & -FOUR);
     int8_t same[FOUR];
-    if (rhs_step == 0) {
-        memset(same, *rhs, FOUR);
-        rhs = same;
-    }
+    rhs = in_fours(rhs, rhs_step, same);
     for (; out < last; out += FOUR, lhs += FOUR, rhs += FOUR * rhs_step) {
         const uint32_t bytes = chosen(load_bytes(lhs), load_bytes(rhs));
         memcpy(out, &bytes, FOUR);

@@ -8,7 +8,7 @@ struct rescale {
     int32_t multiplier, factor, zero_point;
 };
 
-/* For sums below 2^29, multipliers from 2^30, shifts of at least two to the right. */
+/* For sums up to 2^30, multipliers from 2^30, shifts of at least two to the right. */
 static inline struct rescale short_rescale(int32_t multiplier, int32_t shift, int32_t zero_point)
 {
     const int32_t factor = (int32_t)(UINT32_C(1) << (32 + shift));

@@ -29,6 +29,20 @@ static inline uint32_t widen_odd(uint32_t bytes)
     return halves;
 }
 
+/* Two 16-bit numbers plus bytes 0 and 2 of four. */
+static inline int16x2_t add_even(int16x2_t numbers, uint32_t bytes)
+{
+    return __sxtab16(numbers, (int8x4_t)bytes);
+}
+
+/* Plus bytes 1 and 3. */
+static inline int16x2_t add_odd(int16x2_t numbers, uint32_t bytes)
+{
+    int16x2_t sums;
+    __asm("sxtab16 %0, %1, %2, ror #8" : "=r"(sums) : "r"(numbers), "r"(bytes));
+    return sums;
+}
+
 /* Bytes 0 and 2, then 1 and 3, of four. Returns the four. */
 static inline uint32_t widen_four(uint32_t *out, const int8_t *four)
 {
@@ -79,6 +93,22 @@ static inline uint32_t add_bytes(uint32_t bytes, uint32_t sum)
     uint32_t result;
     __asm("usada8 %0, %1, %2, %3" : "=r"(result) : "r"(bytes), "r"(0), "r"(sum));
     return result;
+}
+
+/* The product of the lower halves. */
+static inline int32_t multiply_lower(int16x2_t a, int16x2_t b)
+{
+    int32_t product;
+    __asm("smulbb %0, %1, %2" : "=r"(product) : "r"(a), "r"(b));
+    return product;
+}
+
+/* Of the upper halves. */
+static inline int32_t multiply_upper(int16x2_t a, int16x2_t b)
+{
+    int32_t product;
+    __asm("smultt %0, %1, %2" : "=r"(product) : "r"(a), "r"(b));
+    return product;
 }
 
 /* sum + the products of the lower and of the upper halves. */
