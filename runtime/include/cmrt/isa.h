@@ -59,7 +59,7 @@ struct cm_cut_gemm {
 };
 CM_MICROKERNEL void cm_isa_gemm_s8_cut(const struct cm_cut_gemm *gemm);
 
-/* Whether it takes so many parts of so many bytes. */
+/* Whether cm_isa_gemm_s8_cut takes rows of so many parts, each with so many bytes in lhs: cut_windows.py. */
 static inline bool cm_cut_suits(int32_t parts, int32_t left)
 {
     enum { CHUNK = 16, MOST_CHUNKS = 32 };

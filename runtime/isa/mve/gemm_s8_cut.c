@@ -138,7 +138,7 @@ static void find_biases(int32_t *bias, const struct cm_cut_gemm *gemm, int32_t c
                   : [weights] "+r"(weights), [sum0] "+Te"(sum0), [sum1] "+Te"(sum1), [sum2] "+Te"(sum2),
                     [sum3] "+Te"(sum3)
                   : [chunks] "r"(chunks), [padding] "w"(padding)
-                  : "q1", "q2", "lr");
+                  : "q1", "q2", "lr", "memory");
         weights -= missing;
         bias[at] = sum0, bias[at + 1] = sum1, bias[at + 2] = sum2, bias[at + 3] = sum3;
     }

@@ -1,4 +1,5 @@
-/* int8 matrix product of windows whose first or last rows lie in the padding, in plain C. */
+/* int8 matrix product of windows whose first or last rows lie in the padding, in plain C: what the one of
+   Helium is tested against. Plans for other cores do not call it. */
 #include "cmrt/isa.h"
 #include "row_product.h"
 

@@ -12,9 +12,11 @@ from harness.examples import Example, single
 from harness.rows import InRings
 from harness.runtime import Runtime
 
+from cmbuild import paths
 from cmcompiler.ir.op import KernelCall, Tensors
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
+from cmcompiler.ops.support import cut_windows
 from cmcompiler.ops.support.requantize import Requantize
 from cmcompiler.ops.support.window import Window
 
@@ -95,6 +97,13 @@ def in_rings(example: Example) -> Iterator[Example]:
     for rows in sorted(ranges):
         ring = InRings(op, op.window, images.shape[1], end, rows)
         yield single(ring, ring.fill(images[:1]))
+
+
+def test_limits_are_those_of_the_runtime() -> None:
+    """A row of windows that the runtime does not take is multiplied with the padding."""
+    header = (paths.runtime() / "include/cmrt/isa.h").read_text()
+    limits = f"enum {{ CHUNK = {cut_windows.CHUNK}, MOST_CHUNKS = {cut_windows.MOST_CHUNKS} }};"
+    assert limits in header
 
 
 def test_their_rows_may_lie_in_rings(runtime: Runtime) -> None:
