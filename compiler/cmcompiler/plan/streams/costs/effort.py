@@ -67,15 +67,9 @@ def _taps(call: KernelCall, rates: Rates) -> float:
     return rates.strided if arguments.window.stride_height == 2 else 1
 
 
-_SINGLE = 0.8
-"""Rows more that a row alone takes than a part of four with the DSP extension."""
-
-
 def vain_rows(rows: int, depth: int, isa: Isa) -> float:
-    """Rows of a product that are computed in vain, and what threes and rows alone take more, as
-    rows.
-    """
+    """Rows of a product that are computed in vain, and what threes and a row alone take more."""
     if has_row_alone(rows, isa):
-        return _SINGLE
+        return RATES[isa].single
     threes = 0 if rows % 4 == 0 else 4 - rows % 4
     return spare_rows(rows, depth, isa) + threes * RATES[isa].three

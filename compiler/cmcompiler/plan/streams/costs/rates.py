@@ -54,7 +54,8 @@ class Rates:
         strip, copied: of a strip of columns, which Helium alone takes: for each row of its pixels,
             and for 16 bytes of one.
         spare: instructions for each product of a row that is computed in vain.
-        three: rows more that three rows take than a part of four, where these are taken at once.
+        three, single: rows more that three rows, and a row alone, take than a part of four, where
+            these are taken at once.
         portion, share: of a depthwise convolution: for a portion of a row, and for each channel
             of it.
         filling: part of a depthwise convolution of a narrow image whose rounds several bands fill.
@@ -89,6 +90,7 @@ class Rates:
     copied: float
     spare: float
     three: float
+    single: float
     portion: float
     share: float
     filling: float
