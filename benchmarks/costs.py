@@ -190,7 +190,7 @@ class Runs:
                 BuildRequest,
                 model=model,
                 board=board,
-                build_dir=build / (feed or "") / (budget or ""),
+                build_dir=build_dir_of(build, budget, feed),
                 weights_as=weights,
                 io=None if weights == NARROW and budget is None else "int8",
                 ram_budget=budget,
@@ -219,6 +219,11 @@ class Runs:
                 if kernel not in OUTSIDE
             ]
             self.recorded[name] = RecordedRun(cycles=round(sum(cycles)), work=work_by_kernel(plan))
+
+
+def build_dir_of(build: Path, budget: str | None, feed: str | None) -> Path:
+    """Where runs within a budget, with inputs fed so, are in a build folder."""
+    return build / (feed or "") / (budget or "")
 
 
 def with_wide(costs: CoreCosts, runs: Runs, recorded: Mapping[str, RecordedRun]) -> CoreCosts:
@@ -253,7 +258,7 @@ def run_all(arguments: argparse.Namespace) -> None:
         for budget, feed in product(arguments.budgets, arguments.feeds):
             options = [] if budget is None else ["--ram-budget", budget, "--io", "int8"]
             options += [] if feed is None else ["--feed", feed]
-            folder = build / (feed or "") / (budget or "")
+            folder = build_dir_of(build, budget, feed)
             run_models(folder, boards, arguments.programs, *options)
         return
     if not arguments.only_wide:

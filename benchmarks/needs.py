@@ -107,7 +107,7 @@ class Comparer:
         self._made = getattr(networks, network)()
 
     def comparisons(self, first: int, each: int | None) -> Iterator[Comparison]:
-        """Of so many needs from `first` on, in a circle; None: of all."""
+        """Comparisons for `each` of the network's needs, from `first` on in a circle; None: all."""
         trials = self._trials(Needs(snr=1.0), None)
         asked = list(self._needs(trials, trials.table()))
         for index in range(len(asked) if each is None else each):

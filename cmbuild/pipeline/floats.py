@@ -95,11 +95,20 @@ def parse_limit(option: str, text: str) -> float:
     return float(match[1]) / 100
 
 
+def parse_max_float(text: str) -> float:
+    """The largest share that may be computed in float.
+
+    Raises:
+        UsageError: as `parse_limit`.
+    """
+    return parse_limit("--max-float", text)
+
+
 def excess(use: FloatUse, limit: str | None) -> TooMuchFloat | None:
     """The complaint about a program that computes more in float than it may."""
     if limit is None or not use.operators:
         return None
-    share = parse_limit("--max-float", limit)
+    share = parse_max_float(limit)
     if share > 0 and use.share <= share:
         return None
     first = use.operators[0]

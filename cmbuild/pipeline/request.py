@@ -287,10 +287,10 @@ class Limits:
     )
 
     def __post_init__(self) -> None:
-        from cmbuild.pipeline.floats import parse_limit
+        from cmbuild.pipeline.floats import parse_max_float
 
         if self.max_float is not None:
-            parse_limit("--max-float", self.max_float)
+            parse_max_float(self.max_float)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

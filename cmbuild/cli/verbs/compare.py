@@ -161,7 +161,7 @@ class _Sides:
 
         if name is not None and name.partition(":")[0].endswith(MODELS):
             return self._of_model(name)
-        if self._chosen and not _has_name(name):
+        if self._chosen and (name is None or not _is_model(name)):
             option = next(iter(self._chosen))
             raise UsageError(
                 message=f"--{option} is for models; {name or 'the project'} is not one",
@@ -169,7 +169,7 @@ class _Sides:
             )
         if name is not None and Path(name).exists():
             return self._filtered(read_side(Path(name)))
-        if name is not None and _has_name(name):
+        if name is not None and _is_model(name):
             return self._of_model(name)
         if name is not None and name.endswith(".json"):
             raise UsageError(message=f"{name} not found", hint="`cmbuild run --json` prints one")
@@ -267,8 +267,8 @@ class _Sides:
         return _side(title, checks)
 
 
-def _has_name(name: str | None) -> bool:
-    """Whether it is that of a model of the project or the zoo."""
+def _is_model(name: str) -> bool:
+    """Whether the project or the zoo has a model of this name."""
     from cmbuild.projects.project import find_project
     from cmcompiler import zoo
 

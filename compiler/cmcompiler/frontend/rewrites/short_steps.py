@@ -1,4 +1,4 @@
-"""Norms and attention with int16 activations, step by step: each step has an int16 form."""
+"""Norms, attention and projected LSTMs with int16 activations, of steps that each have a form."""
 
 from __future__ import annotations
 
