@@ -182,12 +182,14 @@ class Exporter:
 
 
 def _evaluate(model: Model, quantized: Quantized) -> ModelOutputs:
+    from cmcompiler.frontend.fidelity.ties import orders_of
     from cmcompiler.frontend.layouts import channels_last
 
     most = None if quantized.is_sequence else MOST
-    real = run_on(float_module(model.module), model.samples, most=most)
-    graph = deepcopy(quantized.program).module(check_guards=False)
-    return ModelOutputs(real, run_on(graph, model.samples, channels_last, most))
+    with orders_of(quantized.real.graph.graph):
+        real = run_on(float_module(model.module), model.samples, most=most)
+        graph = deepcopy(quantized.program).module(check_guards=False)
+        return ModelOutputs(real, run_on(graph, model.samples, channels_last, most))
 
 
 def _is_stateful(model: Model) -> bool:

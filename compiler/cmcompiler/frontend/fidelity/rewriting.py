@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves
 
 from cmcompiler.frontend.fidelity.double import DoubleRun, widened
 from cmcompiler.frontend.fidelity.record import RewritingError
+from cmcompiler.frontend.fidelity.ties import orders_of
 from cmcompiler.frontend.fidelity.values import Array
 
 ALLOWED = 1e-4
@@ -53,7 +54,8 @@ def rewriting_error(
     # A comparison may go the other way for the last bit of a sum, but hardly in every sample.
     choose = min if jumps else max
     theirs = [[stack[number] for stack in expected] for number in range(len(samples))]
-    ours = _outputs(rewritten, states, samples)
+    with orders_of(rewritten.graph):
+        ours = _outputs(rewritten, states, samples)
     errors = [each for each in _errors(ours, theirs, choose) if each.error > ALLOWED]
     exact = _in_double(rewritten, states, samples) if errors else None
     if exact is not None:
@@ -73,7 +75,8 @@ def _in_double(
     """The outputs in double precision; None if operators do not know it."""
     wide = [tuple(map(widened, sample)) for sample in samples]
     try:
-        return _outputs(DoubleRun(rewritten).run, tuple(map(widened, states)), wide)
+        with orders_of(rewritten.graph):
+            return _outputs(DoubleRun(rewritten).run, tuple(map(widened, states)), wide)
     except Exception:  # they raise anything
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import getitem
 from typing import Any
 
 import torch
@@ -111,6 +112,22 @@ def _running(self: Any, dim: int, out: Any) -> Any:
     return self.to(torch.int64).cumsum(dim).to(out.dtype)
 
 
+def _places_in_order(self: Any, dim: int, descending: bool) -> Any:
+    """The places of elements in order, of places, too."""
+    numbers = self.to(torch.int32) if _is_place(self.node) else self
+    return numbers.sort(stable=True, dim=dim, descending=descending)[1]
+
+
+def _is_place(node: Node) -> bool:
+    """Whether a node gives places of elements, which int32 holds."""
+    if node.target in (_ATEN.argmax.default, _ATEN.argmin.default):
+        return True
+    if node.target is not getitem or node.args[1] != 1:
+        return False
+    kind: torch.dtype = fake(node).dtype
+    return kind == torch.int64
+
+
 def _bucketed(self: Any, edges: Any, is_right: bool, kind: torch.dtype) -> Any:
     """How many boundaries lie below each number."""
     if not isinstance(self, Traced) or edges.ndim != 1:
@@ -150,6 +167,9 @@ _RULES: dict[Any, Rule] = {
     _ATEN.bitwise_right_shift.Tensor: _lowered,
     _ATEN.bitwise_right_shift.Tensor_Scalar: _lowered,
     _ATEN.cumsum.default: _running,
+    _ATEN.argsort.default: _places_in_order,
+    _ATEN.argsort.stable: _places_in_order,
+    _ATEN.msort.default: lambda self: self.sort(stable=True, dim=0)[0],
     _ATEN.bucketize.Tensor: lambda self, boundaries, right, out: _bucketed(
         self, boundaries, right, out.dtype
     ),

@@ -8,6 +8,8 @@ import torch
 from torch import nn
 
 from cmcompiler.frontend.fidelity.rewriting import rewriting_error
+from cmcompiler.frontend.fidelity.ties import orders_of
+from cmcompiler.frontend.rewrites.spelling import spell_combinations
 
 SAMPLES = [(torch.linspace(-1, 1, 12).roll(shift).reshape(1, 12),) for shift in range(3)]
 
@@ -50,3 +52,16 @@ def test_another_shape_is_a_change() -> None:
     exact = [outputs_of(Bias(0.0))[0][:, :, :6]]
     error = rewriting_error(graph_of(Bias(0.0)), (), SAMPLES, exact)
     assert error is not None and error.shapes == ((1, 12), (1, 6))
+
+
+def test_orders_of_equal_elements_are_no_change() -> None:
+    class Ranked(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.relu().kthvalue(2, 1)[1] + x.relu().median(1)[1]
+
+    graph = graph_of(Ranked())
+    spell_combinations(graph)
+    with orders_of(graph.graph):
+        exact = outputs_of(Ranked())
+    assert rewriting_error(graph, (), SAMPLES, exact) is None
+    assert any((exact[0] != outputs_of(Ranked())[0]).flatten())
