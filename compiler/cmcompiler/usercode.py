@@ -32,7 +32,7 @@ ITSELF = "the compiler"
 """Names the compiler in messages, for errors that are not a library's."""
 _DEVICES = (
     *("Found no NVIDIA driver", "Torch not compiled with CUDA enabled", "No CUDA GPUs"),
-    *("not linked with support for", "torch.cuda.is_available() is False"),
+    *("re-initialize CUDA", "not linked with support for", "torch.cuda.is_available() is False"),
     *("Expected all tensors to be on the same device", "No HIP GPUs", "XPU device"),
 )
 """Parts of torch's messages about devices."""

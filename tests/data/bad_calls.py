@@ -81,3 +81,11 @@ def without_forward() -> Made:
 
 def integers_for_a_layer() -> Made:
     return nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval(), torch.ones(1, 4, dtype=torch.long)
+
+
+def named_inputs() -> Made:
+    class Named(nn.Module):
+        def forward(self, *, x: Tensor, scale: float = 2.0) -> Tensor:  # here: named_inputs
+            return x * scale
+
+    return Named().eval(), torch.ones(1, 8)

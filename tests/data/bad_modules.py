@@ -383,3 +383,50 @@ def packed() -> Made:
             return padded  # type: ignore[no-any-return]
 
     return Packed().eval(), torch.ones(1, 5, 4)
+
+
+def printed() -> Made:
+    def compute(x: Tensor) -> Tensor:
+        print(f"mean {x.mean():.3f}")  # here: printed
+        return x
+
+    return _made(compute)
+
+
+def joined_values() -> Made:
+    return _made(lambda x: torch.tensor([x[0, 0], x[0, 1]]))  # here: joined_values
+
+
+class _Ring(nn.Module):
+    """Results that are the same in the first calls, wherever a number of Python's points."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.place, self.size = 0, size
+        self.register_buffer("ring", torch.zeros(size, 8))
+
+    def forward(self, x: Tensor) -> Tensor:  # here: ring
+        assert isinstance(self.ring, Tensor)
+        self.ring[self.place % self.size] = x[0]
+        self.place += 1
+        return self.ring.mean(0, keepdim=True)
+
+
+def ring_at_a_number() -> Made:
+    return _Ring(4).eval(), torch.ones(1, 8)
+
+
+def first_time() -> Made:
+    class First(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.is_new = True
+            self.register_buffer("mean", torch.zeros(1, 8))
+
+        def forward(self, x: Tensor) -> Tensor:  # here: first_time
+            assert isinstance(self.mean, Tensor)
+            self.mean.copy_(x if self.is_new else 0.9 * self.mean + 0.1 * x.square())
+            self.is_new = False
+            return self.mean.clone()
+
+    return First().eval(), torch.ones(1, 8)

@@ -164,7 +164,8 @@ class _Trial:
             refuse_chance(calls, lambda: _called_anew(module, inputs), outputs)
             others = [_turned(x) for x in inputs]
             states = kept.states(
-                outputs, second, lambda: (_called_anew(module, others), _called(own, others))
+                *(outputs, second, lambda: _called(own, inputs)),
+                lambda: (_called_anew(module, others), _called(own, others)),
             )
         written = tuple(x._version > v for x, v in zip(given, before, strict=True))
         return cls(watch.types, written, outputs, states)

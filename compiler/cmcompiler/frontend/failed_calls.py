@@ -28,6 +28,7 @@ from cmcompiler.usercode import (
 
 _CALLS = {"_call_impl", "_wrapped_call_impl"}
 """Methods of torch.nn.Module that call forward()."""
+_NAMED = inspect.Parameter.KEYWORD_ONLY
 _LONGEST = 60
 """Characters of a part's settings that are shown."""
 _FEATURES = (
@@ -83,10 +84,13 @@ def check_arguments(module: nn.Module, inputs: Sequence[Tensor]) -> None:
         signature.bind(*inputs)
     except TypeError:
         names = ", ".join(map(str, signature.replace(return_annotation=signature.empty).parameters))
+        named = [each.name for each in signature.parameters.values() if each.kind is _NAMED]
         count = f"{len(inputs)} input" if len(inputs) == 1 else f"{len(inputs)} inputs"
         raise InvalidRequest(
             f"{place_of_forward(module)}: forward({names}) cannot be called with {count}",
-            "example_inputs is a tuple with one tensor for each argument of forward()",
+            f"remove the * before {named[0]}: inputs are given by their places"
+            if named
+            else "example_inputs is a tuple with one tensor for each argument of forward()",
         ) from None
 
 

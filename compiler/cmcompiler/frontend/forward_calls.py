@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -32,6 +32,8 @@ _DERIVATIVES = {
 _TRIES = 8
 """Calls in which what chance decides differs at least once, but for one time in 256."""
 _NEAR = 1e-4
+_CALLS = 3
+"""Calls one after the other, from the first to one that shows what the others left."""
 
 _STATE = "what lasts from run to run is a buffer: self.register_buffer"
 
@@ -120,12 +122,17 @@ class StateWatch:
             part._buffers[name] = buffer.copy_(values)
 
     def states(
-        self, first: object, second: object, elsewhere: Callable[[], tuple[object, object]]
+        self,
+        first: object,
+        second: object,
+        again: Callable[[], object],
+        elsewhere: Callable[[], tuple[object, object]],
     ) -> tuple[str, ...]:
         """Names of tensors, as of parameters, that forward() assigns and that decide its results.
 
         Args:
             first, second: what the module returned, in the second call with the buffers restored.
+            again: calls the module once more.
             elsewhere: what a new copy and the module, its buffers restored, return for inputs that
                 the module has not seen.
 
@@ -137,7 +144,11 @@ class StateWatch:
             name for name, value in self._values.items() if _content(after.get(name)) != value
         ]
         holding = [name for name in changed if any(True for _ in tensors_of(after.get(name)))]
-        if _same(first, second) and not (holding and self._remembers(elsewhere)):
+        numbers = {name: self._held[name] for name in changed if _is_number(self._held[name])}
+        is_same = _same(first, second)
+        if is_same and holding and self._remembers(elsewhere):
+            is_same = False
+        if is_same and not (numbers and self._counts(numbers, again)):
             return ()
         states = [name for name in changed if _is_like(self._held[name], after.get(name))]
         if states:
@@ -159,6 +170,27 @@ class StateWatch:
         except Exception:
             return False
         return not _same(new, used)
+
+    def _counts(self, numbers: Mapping[str, object], again: Callable[[], object]) -> bool:
+        """Whether numbers that earlier calls changed decide a result."""
+        results = []
+        for is_reset in (False, True):
+            self.restore()
+            self._assign(numbers)
+            for _ in range(_CALLS):
+                try:
+                    result = again()
+                except Exception:  # as the first did not
+                    return True
+                if is_reset:
+                    self._assign(numbers)
+            results.append(result)
+        return not _same(*results)
+
+    def _assign(self, values: Mapping[str, object]) -> None:
+        for name, value in values.items():
+            path, _, own = name.rpartition(".")
+            setattr(self._module.get_submodule(path), own, value)
 
 
 def with_buffers(module: torch.nn.Module, names: Iterable[str]) -> torch.nn.Module:
@@ -193,6 +225,10 @@ def _content(value: object) -> object:
     if isinstance(value, dict):
         return {key: _content(each) for key, each in value.items()}
     return value if isinstance(value, (bool, int, float, str)) else value is None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (bool, int, float))
 
 
 def _is_like(before: object, after: object) -> bool:

@@ -47,6 +47,14 @@ DEPENDS_ON_VALUES = (
 
 _SEEN = {
     "data-dependent expression": DEPENDS_ON_VALUES,
+    "FakeTensor.__format__": (
+        "text of a tensor's values is made, which no board has",
+        "remove it, or make it in training only: if self.training",
+    ),
+    "its data is not allocated yet": (
+        "values of a tensor become a new one by themselves",
+        "join tensors: torch.stack([x[0], x[1]]) in place of torch.tensor([x[0], x[1]])",
+    ),
     "Pending unbacked symbols": (
         "a tensor of one number is an index of what is read",
         "make it a list of one: buffer[step.reshape(1)], also on the left of +=",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -41,9 +42,24 @@ def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgr
     Raises:
         Unsupported: torch.export cannot take the module.
     """
-    with unsupported("torch.export", _HINT), explained(), masks_as_in_inference(), ComputedPlaces():
+    told = unsupported("torch.export", _HINT)
+    with told, explained(), _without_results(module), masks_as_in_inference(), ComputedPlaces():
         program: ExportedProgram = torch.export.export(module, inputs)
     return program
+
+
+@contextmanager
+def _without_results(module: torch.nn.Module) -> Iterator[None]:
+    """Removes what a module has first kept while it is exported, as a cached property: it has no
+    values.
+    """
+    held = [(part, frozenset(vars(part))) for part in module.modules()]
+    try:
+        yield
+    finally:
+        for part, names in held:
+            for name in vars(part).keys() - names:
+                del vars(part)[name]
 
 
 def export_channels_last(module: torch.nn.Module, inputs: Sequence[Tensor]) -> ExportedProgram:

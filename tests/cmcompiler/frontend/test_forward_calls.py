@@ -44,7 +44,13 @@ def _averaged(net: _Net, x: Tensor) -> Tensor:
     return net.kept.clone()
 
 
-@pytest.mark.parametrize("compute", [_timed, _augmented, _averaged])
+def _counted(net: _Net, x: Tensor) -> Tensor:
+    net.calls += 1
+    net.kept.copy_(x)
+    return net.kept * 2
+
+
+@pytest.mark.parametrize("compute", [_timed, _augmented, _averaged, _counted])
 def test_what_decides_no_result_is_taken(compute: Callable[[_Net, Tensor], Tensor]) -> None:
     net = _Net(compute).eval()
     adapted(net, [X])

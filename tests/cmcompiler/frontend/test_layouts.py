@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -127,3 +128,22 @@ def test_a_module_for_no_layout_is_refused_with_its_line():
 
     with pytest.raises(Unsupported, match=r"test_layouts.py:\d+: torch.export cannot take"):
         export_channels_last(Wrong(), (torch.zeros(1, 3, 2, 2),))
+
+
+@pytest.mark.filterwarnings("ignore:The tensor attribute")
+def test_a_module_keeps_nothing_of_its_export():
+    class Kept(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(4))
+
+        @cached_property
+        def total(self):
+            return self.weight.sum()
+
+        def forward(self, x):
+            return x * self.total
+
+    module = Kept()
+    export_channels_last(module, (torch.ones(1, 4),))
+    assert "total" not in vars(module)
