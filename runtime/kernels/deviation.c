@@ -8,9 +8,10 @@ void cm_deviation_s8(const struct cm_context *context, const struct cm_call *cal
     const struct cm_deviation *op = call->arguments;
     const int8_t *input = cm_read(context, op->input);
     int8_t *output = cm_write(context, op->output);
+    const struct cm_norm_group members = {op->length, 1, op->length};
     for (int32_t row = 0; row < op->rows; ++row, input += op->length) {
         int32_t sum = 0, squares = 0;
-        cm_isa_moments_s8(input, op->length, &sum, &squares);
+        cm_isa_moments_s8(input, &members, &sum, &squares);
         int64_t spread = (int64_t)op->length * squares - (int64_t)sum * sum;
         if (op->is_centred)
             spread =

@@ -11,18 +11,25 @@ static int32_t bit_length(uint64_t x)
     return high != 0 ? 64 - __builtin_clz(high) : low != 0 ? 32 - __builtin_clz(low) : 0;
 }
 
-/* Newton's iteration; compiler/cmcompiler/ops/support/square_root.py has the constants. */
+static uint32_t multiply_shifted(uint32_t a, uint32_t b, int32_t shift)
+{
+    return (uint32_t)((uint64_t)a * b >> shift);
+}
+
+/* Newton's iteration, in which all products fit 32 bits: the square of a root times the number is at
+   most 1.2. compiler/cmcompiler/ops/support/square_root.py has the constants. */
 struct cm_inverse_root cm_inverse_square_root(uint64_t x)
 {
     int32_t exponent = (bit_length(x) - 1) / 2, spare = 30 - 2 * exponent;
-    uint64_t scaled = spare >= 0 ? x << spare : x >> -spare;
-    uint64_t root = UINT64_C(2290114200) - (scaled * 654338232 >> 31);
+    uint32_t scaled = (uint32_t)(spare >= 0 ? x << spare : x >> -spare);
+    uint32_t root = UINT32_C(2290114200) - multiply_shifted(scaled, UINT32_C(654338232), 31);
     for (int32_t i = 0; i < 3; ++i) {
-        uint64_t square = root * root >> 31;
-        uint64_t product = square * scaled >> 30;
-        root = root * (((UINT64_C(3) << 31) - product) >> 1) >> 31;
+        uint32_t square = multiply_shifted(root, root, 31);
+        uint32_t product = multiply_shifted(square, scaled, 30);
+        uint32_t half = (product >> 1) + (product & 1);
+        root = multiply_shifted(root, (UINT32_C(3) << 30) - half, 31);
     }
-    uint64_t least = UINT64_C(1) << 30, most = INT32_MAX;
+    const uint32_t least = UINT32_C(1) << 30, most = INT32_MAX;
     root = root < least ? least : root > most ? most : root;
     return (struct cm_inverse_root){(int32_t)root, exponent};
 }
@@ -59,17 +66,14 @@ void cm_norm_s8(const struct cm_context *context, const struct cm_call *call)
     const int8_t *input = cm_read(context, op->input);
     int8_t *output = cm_write(context, op->output);
     int32_t pixel_bytes = op->groups * op->channels, image_bytes = op->pixels * pixel_bytes;
+    const struct cm_norm_group members = {op->channels, op->pixels, pixel_bytes};
     for (int32_t i = 0; i < op->images; ++i, input += image_bytes, output += image_bytes) {
         for (int32_t group = 0; group < op->groups; ++group) {
             int32_t first = group * op->channels, sum = 0, squares = 0;
-            for (int32_t pixel = 0; pixel < op->pixels; ++pixel)
-                cm_isa_moments_s8(input + pixel * pixel_bytes + first, op->channels, &sum, &squares);
+            cm_isa_moments_s8(input + first, &members, &sum, &squares);
             struct cm_norm norm = norm_of(op, sum, squares);
-            for (int32_t pixel = 0; pixel < op->pixels; ++pixel) {
-                int32_t place = pixel * pixel_bytes + first;
-                cm_isa_norm_s8(&norm, input + place, multipliers + first, biases + first, output + place,
-                               op->channels);
-            }
+            cm_isa_norm_s8(&norm, &members, input + first, multipliers + first, biases + first,
+                           output + first);
         }
     }
 }

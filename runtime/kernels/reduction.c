@@ -135,10 +135,47 @@ static int64_t reduce_integers(const struct members *members)
     return function == ARGMAX || function == ARGMIN ? result.place : result.value;
 }
 
+/* An extreme of one run of int8 members. */
+static int64_t extreme_of_run(const struct cm_reduction *op, const int8_t *x)
+{
+    enum function function = (enum function)op->function;
+    const int32_t step = op->member_step, flip = function == MAXIMUM || function == ARGMAX ? 0 : -1;
+    int32_t most = *x ^ flip, best = 0;
+    for (int32_t i = 1; i < op->member_count; ++i) {
+        x += step;
+        if ((*x ^ flip) > most) {
+            most = *x ^ flip;
+            best = i;
+        }
+    }
+    return function == ARGMAX || function == ARGMIN ? best : most ^ flip;
+}
+
+/* Groups that are one run of int8 members each; the innermost loop over groups has no nest. */
+static void extremes_of_runs(const struct cm_context *context, const struct cm_reduction *op)
+{
+    const int8_t *input = cm_read(context, op->input);
+    uint8_t *output = cm_write(context, op->output);
+    const struct cm_level *levels = cm_read(context, op->group_levels), one = {.count = 1};
+    const struct cm_level *inner = op->group_depth == 0 ? &one : &levels[op->group_depth - 1];
+    struct cm_nest nest;
+    cm_nest_start(&nest, context, op->group_levels, op->group_depth == 0 ? 0 : op->group_depth - 1);
+    do {
+        const int8_t *group = input + nest.offset[0];
+        uint8_t *result = output + nest.offset[1];
+        for (int32_t i = inner->count; i > 0; --i, group += inner->step[0], result += inner->step[1])
+            cm_store((enum cm_element)op->output_type, result, 0, extreme_of_run(op, group));
+    } while (cm_nest_next(&nest));
+}
+
 void cm_reduction_integer(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_reduction *op = call->arguments;
     const bool is_of_bytes = op->input_type == CM_INT8 && op->function >= MAXIMUM;
+    if (is_of_bytes && op->member_depth == 0) {
+        extremes_of_runs(context, op);
+        return;
+    }
     struct cm_nest nest;
     cm_nest_start(&nest, context, op->group_levels, op->group_depth);
     do {

@@ -16,10 +16,7 @@ void cm_softmax_s8(const struct cm_context *context, const struct cm_call *call)
 /* a * b * 2^-31 to the nearest integer, halves away from zero. */
 static int32_t multiply_high(int32_t a, int32_t b)
 {
-    int64_t product = (int64_t)a * b;
-    uint64_t magnitude = (uint64_t)(product < 0 ? -product : product);
-    int32_t high = (int32_t)((magnitude + (UINT64_C(1) << 30)) >> 31);
-    return product < 0 ? -high : high;
+    return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30) + ((a ^ b) >> 31)) >> 31);
 }
 
 static int32_t shift_left_saturating(int32_t x, int32_t n)

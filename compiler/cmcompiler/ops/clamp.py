@@ -12,6 +12,7 @@ from cmcompiler.ir.movement.loops import Strided
 from cmcompiler.ir.op import Array
 from cmcompiler.ops.activation import tabulate
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
+from cmcompiler.ops.minimum import Maximum, Minimum, emit_extreme
 from cmcompiler.ops.support.element import FLOAT, Scalar, converted
 from cmcompiler.ops.support.movement import move
 from cmcompiler.ops.unary import emit_unary
@@ -67,12 +68,12 @@ def read_clamp_tensors(call: Call) -> None:
     low, high = call.optional("min"), call.optional("max")
     if low is not None and high is not None:
         raised = call.intermediate(output.dtype, output.shape, output.dim_order)
-        emit_binary(call, BinaryFunction.MAXIMUM, source, low, raised)
-        emit_binary(call, BinaryFunction.MINIMUM, raised, high, output)
+        emit_extreme(call, Maximum, source, low, raised)
+        emit_extreme(call, Minimum, raised, high, output)
     elif low is not None:
-        emit_binary(call, BinaryFunction.MAXIMUM, source, low, output)
+        emit_extreme(call, Maximum, source, low, output)
     elif high is not None:
-        emit_binary(call, BinaryFunction.MINIMUM, source, high, output)
+        emit_extreme(call, Minimum, source, high, output)
     else:
         call.invalid("neither min nor max given")
 

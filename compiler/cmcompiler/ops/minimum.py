@@ -10,6 +10,7 @@ import numpy as np
 
 from cmcompiler.decode import Call, program_op
 from cmcompiler.ir.op import Array, KernelCall, Tensors
+from cmcompiler.ir.operand import Operand
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.binary import BinaryFunction, emit_binary
 from cmcompiler.ops.support.elementwise import Pair, PairArguments, align_pair
@@ -44,6 +45,7 @@ class Minimum(Pair):
     short_microkernel = MINIMUM16
     form: ClassVar[type[PairArguments]] = MinimumArguments
     choose: ClassVar[np.ufunc] = np.minimum
+    portable: ClassVar[BinaryFunction] = BinaryFunction.MINIMUM
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return (self.choose(*self.broadcast(inputs)).reshape(self.shape),)
@@ -64,6 +66,7 @@ class Maximum(Minimum):
     short_microkernel = MAXIMUM16
     form = MaximumArguments
     choose = np.maximum
+    portable = BinaryFunction.MAXIMUM
 
 
 @program_op(
@@ -72,13 +75,16 @@ class Maximum(Minimum):
 )
 def read(call: Call) -> None:
     """ExecuTorch puts these operators in place of aten's whatever the type."""
-    is_minimum = call.operator == "cortex_m::minimum.out"
-    output = call.output("out")
-    operands = [call.tensor("self"), call.tensor("other")]
-    if any(operand.dtype != np.int8 for operand in (*operands, output)):
-        portable = BinaryFunction.MINIMUM if is_minimum else BinaryFunction.MAXIMUM
-        emit_binary(call, portable, operands[0], operands[1], output)
+    op = Minimum if call.operator == "cortex_m::minimum.out" else Maximum
+    emit_extreme(call, op, call.tensor("self"), call.tensor("other"), call.output("out"))
+
+
+def emit_extreme(
+    call: Call, op: type[Minimum], lhs: Operand, rhs: Operand, output: Operand
+) -> None:
+    """Emits the smaller or larger elements of two tensors of any types."""
+    if any(operand.dtype != np.int8 for operand in (lhs, rhs, output)):
+        emit_binary(call, op.portable, lhs, rhs, output)
         return
-    loops, tensors, _ = align_pair(call, operands, output)
-    op = Minimum if is_minimum else Maximum
+    loops, tensors, _ = align_pair(call, (lhs, rhs), output)
     call.emit(op(loops, output.tensor.shape), tensors, [output.tensor])

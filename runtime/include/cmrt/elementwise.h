@@ -67,6 +67,15 @@ struct cm_quotient {
 CM_MICROKERNEL void cm_isa_quotient_s8(const struct cm_quotient *quotient, const int8_t *lhs,
                                        const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
 
+/* out = clamp(((lhs - zero point) * factor >> shift) + zero point), rounded to nearest, with a word for each
+   byte of rhs, unsigned: its factor · 2^8 + (-shift & 255). Each step is 1, or 0 to repeat an element. */
+struct cm_tabled_quotient {
+    const int32_t *factors;
+    int32_t lhs_zero_point, zero_point, lhs_step;
+};
+CM_MICROKERNEL void cm_isa_div_tabled_s8(const struct cm_tabled_quotient *quotient, const int8_t *lhs,
+                                         const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
+
 /* Writes each of `count` bytes `times` times. */
 CM_MICROKERNEL void cm_isa_repeat_bytes(int8_t *out, const int8_t *in, int32_t times, int32_t count);
 

@@ -7,8 +7,14 @@
 #include "cmrt/arithmetic.h"
 #include "cmrt/microkernel.h"
 
-/* Adds `count` elements to a sum, and their squares to another. */
-CM_MICROKERNEL void cm_isa_moments_s8(const int8_t *in, int32_t count, int32_t *sum, int32_t *squares);
+/* Channels next to each other in some pixels, which lie `step` bytes apart. */
+struct cm_norm_group {
+    int32_t channels, pixels, step;
+};
+
+/* Adds the elements of a group to a sum, and their squares to another. */
+CM_MICROKERNEL void cm_isa_moments_s8(const int8_t *in, const struct cm_norm_group *group, int32_t *sum,
+                                      int32_t *squares);
 
 /* How a group is normalised: (factor * x - offset) * inverse * 2^-31, times multiplier * 2^-31, plus bias,
    times 2^-shift, plus the zero point; each rounded, halves up. */
@@ -17,10 +23,11 @@ struct cm_norm {
     int32_t shift, zero_point;
 };
 
-/* `count` elements with a multiplier and bias each. `out` may be `in`. The difference of factor * x and
+/* A group whose channels have a multiplier and bias each. `out` may be `in`. The difference of factor * x and
    offset fits 32 bits, its terms may not. */
-CM_MICROKERNEL void cm_isa_norm_s8(const struct cm_norm *norm, const int8_t *in, const int32_t *multipliers,
-                                   const int32_t *biases, int8_t *out, int32_t count);
+CM_MICROKERNEL void cm_isa_norm_s8(const struct cm_norm *norm, const struct cm_norm_group *group,
+                                   const int8_t *in, const int32_t *multipliers, const int32_t *biases,
+                                   int8_t *out);
 
 /* 1 / sqrt(x) as mantissa * 2^-(31 + exponent); x in [1, 2^62). */
 struct cm_inverse_root {

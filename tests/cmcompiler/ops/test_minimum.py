@@ -47,3 +47,12 @@ def test_other_types_than_int8(runtime: Runtime, name: str, dtype: str) -> None:
     example = calling(f"cortex_m::{name}.out", In(lhs), In(rhs), out)
     assert np.array_equal(example.reference.outputs[0], getattr(np, name)(lhs, rhs))
     runtime.check(example)
+
+
+def test_bounds_that_are_tensors_are_minima_and_maxima(runtime: Runtime) -> None:
+    x, low, high = (int8_array(shape, seed) for seed, shape in enumerate([(3, 20), (20,), (3, 1)]))
+    out = Out("int8", x.shape)
+    example = calling("aten::clamp.Tensor_out", In(x), In(low), In(high), out)
+    assert [type(node.op) for node in example.graph.nodes] == [Maximum, Minimum]
+    assert np.array_equal(example.reference.outputs[0], np.minimum(np.maximum(x, low), high))
+    runtime.check(example)
