@@ -1,6 +1,8 @@
 /* 3x3 depthwise convolution of int16 images with the DSP extension: the loops of int8 with another end, which
    is requantize_s64 as in gemm_s16.c. */
 #include "cmrt/short_output.h"
+#include "cortex_m7.h"
+#include "depthwise_orders.h"
 
 typedef int16_t element;
 #define INTERLEAVE cm_dsp_interleave_s16
@@ -55,8 +57,16 @@ INTERLEAVE_FUNCTION(cm_dsp_interleave_s16, INTERLEAVE_SHORTS, "8");
     "strh r10, [r7, lr]\n" \
     "add r7, r7, lr, lsl #1\n"
 
-#define SHORT_BAND_FUNCTION(name, FINISH) \
-    BAND_FUNCTION(name, TWO_BY_TWO(OUTPUT_FOUR_SHORT(FINISH)) END_COLUMNS, ONE_BY_TWO(OUTPUT_ONE_SHORT(FINISH)))
+#if IS_CORTEX_M7
+#define SCALE_SHORT_BY(sum, multiplier) "smulwb " sum ", " sum ", " multiplier "\n"
+#define SHIFT_SHORT_BY(sum, factor, zero_point) "smmulr " sum ", " sum ", " factor "\n"
+#define TWO_COLUMNS(FINISH) TWO_BY_TWO_IN_PAIRS(SCALE_SHORT_BY, EITHER_WAY, SHIFT_SHORT_BY, FINISH, "strh.w")
+#define LAST_COLUMN(FINISH) ONE_BY_TWO_IN_PAIRS(SCALE_SHORT_BY, EITHER_WAY, SHIFT_SHORT_BY, FINISH, "strh.w")
+#else
+#define TWO_COLUMNS(FINISH) TWO_BY_TWO(OUTPUT_FOUR_SHORT(FINISH)) END_COLUMNS
+#define LAST_COLUMN(FINISH) ONE_BY_TWO(OUTPUT_ONE_SHORT(FINISH))
+#endif
+#define SHORT_BAND_FUNCTION(name, FINISH) BAND_FUNCTION(name, TWO_COLUMNS(FINISH), LAST_COLUMN(FINISH))
 
 SHORT_BAND_FUNCTION(cm_dsp_convolve_short_rows, SATURATE_SHORT);
 ALONE_FUNCTION(cm_dsp_convolve_short_row, RESCALE_FOUR_SHORT(SATURATE_SHORT), STORE_FOUR(SATURATE_SHORT, "strh"),

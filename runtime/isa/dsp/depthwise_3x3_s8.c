@@ -13,8 +13,10 @@ INTERLEAVE_FUNCTION(cm_dsp_interleave, INTERLEAVE_BYTES, "4");
 
 /* clang-format off */
 #if IS_CORTEX_M7
-#define TWO_COLUMNS(RESCALE, AWAY) TWO_BY_TWO_IN_PAIRS(AWAY)
-#define LAST_COLUMN(AWAY) ONE_BY_TWO_IN_PAIRS(AWAY)
+#define SCALE_BY(sum, multiplier) "smmlar " sum ", " sum ", " multiplier ", " sum "\n"
+#define SHIFT_BY(sum, factor, zero_point) "smmlar " sum ", " sum ", " factor ", " zero_point "\n"
+#define TWO_COLUMNS(RESCALE, AWAY) TWO_BY_TWO_IN_PAIRS(SCALE_BY, AWAY, SHIFT_BY, SATURATE, "strb.w")
+#define LAST_COLUMN(AWAY) ONE_BY_TWO_IN_PAIRS(SCALE_BY, AWAY, SHIFT_BY, SATURATE, "strb.w")
 #define FOUR_COLUMNS(RESCALE, AWAY) FOUR_APART_IN_PAIRS(AWAY)
 #else
 #define TWO_COLUMNS(RESCALE, AWAY) TWO_BY_TWO(OUTPUT_FOUR(RESCALE)) END_COLUMNS

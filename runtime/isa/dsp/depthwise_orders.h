@@ -6,7 +6,7 @@
 
 /* clang-format off */
 /* Two columns of two rows: TWO_BY_TWO of depthwise_loops.h with its end. */
-#define TWO_BY_TWO_IN_PAIRS(AWAY) \
+#define TWO_BY_TWO_IN_PAIRS(SCALE, AWAY, SHIFT, SATURATE, STORE) \
     "ldr.w lr, [r6, #16]\n" \
     "ldr.w r12, [sp, #32]\n" \
     "ldr.w r11, [r6]\n" \
@@ -41,40 +41,40 @@
     "smlad r11, r8, r3, r11\n" \
     "ldr.w r7, [sp, #36]\n" \
     "smlad r10, r8, r4, r10\n" \
-    "smmlar r11, r11, r7, r11\n" \
+    SCALE("r11", "r7") \
     "smlabt r12, r8, r3, r12\n" \
-    "smmlar r10, r10, r7, r10\n" \
+    SCALE("r10", "r7") \
     AWAY("r11") \
     "smlabt lr, r9, r5, lr\n" \
     "ldr.w r9, [sp, #40]\n" \
     "smlabt lr, r8, r4, lr\n" \
     "ldr.w r8, [sp, #12]\n" \
-    "smmlar r12, r12, r7, r12\n" \
+    SCALE("r12", "r7") \
     AWAY("r10") \
-    "smmlar lr, lr, r7, lr\n" \
+    SCALE("lr", "r7") \
     "ldr.w r7, [sp, #24]\n" \
     AWAY("r12") \
-    "smmlar r11, r11, r9, r8\n" \
-    "smmlar r10, r10, r9, r8\n" \
+    SHIFT("r11", "r9", "r8") \
+    SHIFT("r10", "r9", "r8") \
     AWAY("lr") \
     SATURATE("r11") \
-    "smmlar lr, lr, r9, r8\n" \
-    "smmlar r12, r12, r9, r8\n" \
+    SHIFT("lr", "r9", "r8") \
+    SHIFT("r12", "r9", "r8") \
     "ldr.w r8, [sp, #44]\n" \
     "add r8, r7\n" \
     "ldr.w r9, [sp, #8]\n" \
     SATURATE("r10") \
-    "strb.w r10, [r8]\n" \
+    STORE " r10, [r8]\n" \
     SATURATE("r12") \
-    "strb.w r11, [r8, r9]\n" \
+    STORE " r11, [r8, r9]\n" \
     SATURATE("lr") \
-    "strb.w r12, [r7, r9]\n" \
-    "strb.w lr, [r7]\n" \
+    STORE " r12, [r7, r9]\n" \
+    STORE " lr, [r7]\n" \
     "add.w r7, r7, r9, lsl #1\n" \
     "str.w r7, [sp, #24]\n"
 
 /* A last column alone: ONE_BY_TWO of depthwise_loops.h. */
-#define ONE_BY_TWO_IN_PAIRS(AWAY) \
+#define ONE_BY_TWO_IN_PAIRS(SCALE, AWAY, SHIFT, SATURATE, STORE) \
     "ldr.w lr, [r6, #64]\n" \
     "ldr.w r12, [sp, #32]\n" \
     "ldr.w r11, [r6, #80]\n" \
@@ -99,19 +99,19 @@
     "smlad r10, r7, r3, r10\n" \
     "smlad lr, r9, r0, lr\n" \
     "ldr.w r9, [sp, #8]\n" \
-    "smmlar r10, r10, r8, r10\n" \
+    SCALE("r10", "r8") \
     "ldr.w r7, [sp, #24]\n" \
-    "smmlar lr, lr, r8, lr\n" \
+    SCALE("lr", "r8") \
     "ldr.w r8, [sp, #44]\n" \
     "add.w r8, r8, r7\n" \
     AWAY("r10") \
-    "smmlar r10, r10, r12, r11\n" \
+    SHIFT("r10", "r12", "r11") \
     AWAY("lr") \
-    "smmlar lr, lr, r12, r11\n" \
+    SHIFT("lr", "r12", "r11") \
     SATURATE("r10") \
-    "strb.w r10, [r8]\n" \
+    STORE " r10, [r8]\n" \
     SATURATE("lr") \
-    "strb.w lr, [r7]\n" \
+    STORE " lr, [r7]\n" \
     "add r7, r9\n"
 
 /* Four outputs of a row with stride 2: FOUR_OUTPUTS_APART of depthwise_apart.h with its end. */

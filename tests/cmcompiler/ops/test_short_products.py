@@ -204,7 +204,7 @@ def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
 
 
 def test_a_cortex_m7_equals_the_reference(cortex_m7: Runtime) -> None:
-    cortex_m7.check(*examples(), *convolutions())
+    cortex_m7.check(*bands(), *examples(), *convolutions())
 
 
 def test_sums_are_short_where_none_can_leave_32_bits() -> None:
