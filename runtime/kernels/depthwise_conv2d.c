@@ -13,7 +13,7 @@
 static void unpack(struct cm_depthwise *d)
 {
     const struct cm_narrow_taps *taps = d->weights;
-    cm_unpack_taps(taps, d->workspace);
+    cm_isa_unpack_taps(taps, d->workspace);
     d->weights = d->workspace;
     d->workspace = (int8_t *)d->workspace + taps->unpacked;
 }
@@ -342,7 +342,7 @@ static void convolve_narrow_bytes(const struct cm_context *context, const struct
 
 void cm_depthwise_conv2d_w4(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve_narrow(context, call, cm_isa_depthwise_s8);
+    convolve_narrow(context, call, cm_isa_depthwise_narrow_s8);
 }
 
 void cm_depthwise_conv2d_3x3_w4(const struct cm_context *context, const struct cm_call *call)

@@ -14,6 +14,7 @@
 #include "cmrt/normalization.h"
 #include "cmrt/softmax.h"
 #include "cmrt/sum_groups.h"
+#include "uncounted.h"
 
 /* `cmrt/pool.h` has another struct of this name. */
 #define cm_windows cm_pool_windows_of
@@ -71,6 +72,11 @@ void cm_isa_gemm_s8_cut(const struct cm_cut_gemm *gemm)
     product(&gemm->product);
 }
 
+void cm_isa_gemm_s8_w4_cut(const struct cm_cut_gemm *gemm)
+{
+    product(&gemm->product);
+}
+
 /* Depth and columns of int16 are bytes. */
 static void short_product(const struct cm_gemm *gemm)
 {
@@ -90,15 +96,9 @@ SHORT_PRODUCT(gemm_s16_long)
 SHORT_PRODUCT(gemm_s16_w4)
 SHORT_PRODUCT(gemm_s16_long_w4)
 
-void cm_isa_pack_rows_s8(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes)
+void cm_isa_gemm_s16_cut(const struct cm_cut_gemm *gemm)
 {
-    (void)gemm, (void)at, (void)in, (void)stride, (void)bytes;
-}
-
-void cm_isa_pack_rows_s8_w16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride,
-                             int32_t bytes)
-{
-    (void)gemm, (void)at, (void)in, (void)stride, (void)bytes;
+    short_product(&gemm->product);
 }
 
 #define ODD_PRODUCT(name)                                                                                    \
@@ -113,23 +113,11 @@ ODD_PRODUCT(gemm_s8_odd)
 ODD_PRODUCT(gemm_s8_odd_apart)
 ODD_PRODUCT(gemm_s8_odd_w16)
 
-void cm_isa_pack_rows_s16(struct cm_gemm *gemm, int32_t at, const int8_t *in, int32_t stride, int32_t bytes,
-                          int32_t row_stride, int32_t depth)
-{
-    (void)gemm, (void)at, (void)in, (void)stride, (void)bytes, (void)row_stride, (void)depth;
-}
-
 void cm_isa_matmul_s8(const struct cm_matmul *matmul)
 {
     int64_t outputs = (int64_t)matmul->batch * matmul->rows * matmul->columns;
     counts.macs += outputs * matmul->depth;
     counts.outputs += outputs;
-}
-
-void cm_isa_copy_blocks_s8(int8_t *out, int32_t out_stride, const int8_t *in, int32_t in_stride,
-                           int32_t bytes, int32_t count)
-{
-    (void)out, (void)out_stride, (void)in, (void)in_stride, (void)bytes, (void)count;
 }
 
 void cm_isa_copy_pixels_s8(int8_t *out, int32_t stride, const int8_t *in, int32_t bytes, int32_t count)
@@ -157,6 +145,7 @@ static void depthwise(const struct cm_depthwise *d)
         depthwise(d);                                                                                        \
     }
 DEPTHWISE(s8)
+DEPTHWISE(narrow_s8)
 DEPTHWISE(affine_s8)
 DEPTHWISE(shared_s8)
 DEPTHWISE(5x5_s8)
@@ -181,12 +170,6 @@ SHORT_DEPTHWISE(3x3_s16)
 SHORT_DEPTHWISE(3x3_s16_rectified)
 SHORT_DEPTHWISE(3x3_s16_stride_2)
 SHORT_DEPTHWISE(3x3_s16_stride_2_rectified)
-
-/* Channels that are computed once more are not counted. */
-void cm_isa_depthwise_channels_s8(const struct cm_depthwise *d)
-{
-    (void)d;
-}
 
 void cm_isa_grouped_s8(const struct cm_depthwise *d)
 {
@@ -299,12 +282,6 @@ PAIR_BY(add_s16, int16_t, cm_sum)
 PAIR_BY(mul_s16, int16_t, cm_short_product)
 PAIR_BY(squared_difference_s16, int16_t, cm_short_difference)
 
-/* Operands of what the ops above count. */
-void cm_isa_repeat_bytes(int8_t *out, const int8_t *in, int32_t times, int32_t count)
-{
-    (void)out, (void)in, (void)times, (void)count;
-}
-
 void cm_isa_binary_bytes(const struct cm_byte_function *function, struct cm_byte_operands bytes, uint8_t *out,
                          int32_t count)
 {
@@ -317,12 +294,6 @@ void cm_isa_choose_bytes(const uint8_t *condition, int32_t condition_step, struc
 {
     (void)condition, (void)condition_step, (void)bytes, (void)out;
     counts.outputs += count;
-}
-
-/* What it clamps is counted by the product before. */
-void cm_isa_clamp_s8(int8_t *x, int32_t count, int32_t minimum, int32_t maximum)
-{
-    (void)x, (void)count, (void)minimum, (void)maximum;
 }
 
 void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count)

@@ -58,8 +58,10 @@ struct cm_cut_gemm {
     int8_t padding;         /* in their place */
 };
 CM_MICROKERNEL void cm_isa_gemm_s8_cut(const struct cm_cut_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_w4_cut(const struct cm_cut_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s16_cut(const struct cm_cut_gemm *gemm); /* sizes in bytes, padding 0 */
 
-/* Whether cm_isa_gemm_s8_cut takes rows of so many parts, each with so many bytes in lhs: cut_windows.py. */
+/* Whether these take rows of so many parts, each with so many bytes in lhs: cut_windows.py. */
 static inline bool cm_cut_suits(int32_t parts, int32_t left)
 {
     enum { CHUNK = 16, MOST_CHUNKS = 32 };
@@ -203,6 +205,7 @@ struct cm_depthwise {
     struct cm_output output;
 };
 CM_MICROKERNEL void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_narrow_s8(const struct cm_depthwise *depthwise); /* weights of -8 to 7 */
 
 /* The same of one tap without padding: (x * factor + offset) >> CM_AFFINE_SHIFT of each channel, clamped. */
 enum { CM_AFFINE_SHIFT = 21 };

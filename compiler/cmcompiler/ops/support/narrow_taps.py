@@ -20,6 +20,12 @@ from cmcompiler.ops.support.depthwise_schemes import (
 )
 from cmcompiler.ops.support.requantize import Int8Array
 
+UNPACK = Microkernel("unpack_taps", mve=True)
+"""Makes the weights that microkernels read."""
+
+NARROW = Microkernel("depthwise_narrow_s8")
+"""Multiplies what is unpacked where ANY has no SIMD."""
+
 _HEAD = 3
 """Words of a channel besides its weights: bias and scale."""
 

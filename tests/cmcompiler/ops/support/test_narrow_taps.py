@@ -24,6 +24,9 @@ WINDOWS = (
     (Window((3, 3), (1, 1), (1, 1)), (1, 7, 9, 29), 1),
     (Window((3, 3), (1, 1), (1, 1)), (1, 1, 12, 33), 1),
     (Window((3, 3), (2, 2), (1, 1)), (2, 9, 8, 31), 1),
+    (Window((3, 3), (2, 2), (1, 1)), (1, 4, 13, 30), 1),
+    (Window((3, 3), (1, 1), (2, 1), (2, 1)), (1, 7, 2, 29), 1),
+    (Window((3, 3), (1, 1), (1, 2), (1, 2)), (1, 5, 6, 29), 1),
     (Window((5, 5), (1, 1), (2, 2)), (1, 8, 8, 30), 1),
     (Window((2, 3), (1, 1), (0, 1)), (1, 5, 6, 45), 1),
     (Window((4, 1), (1, 1)), (1, 6, 5, 67), 1),
@@ -52,6 +55,8 @@ def layers(random: np.random.Generator) -> Iterator[Example]:
             output = (shape[0], *size, channels)
             op = DepthwiseConv2d(weights.astype(np.int8), bias, window, -7, scales, output)
             yield single(op, random.integers(-128, 128, shape).astype(np.int8))
+            lowest = replace(op, weights=np.minimum(op.weights, -7))
+            yield single(lowest, random.choice(np.array([-128, 127], np.int8), shape))
         if each > 1:
             continue
         shifts = tuple((-random.integers(8, 12, channels)).tolist())
