@@ -114,9 +114,12 @@ static void convolve_row(const struct cm_strip_conv2d *op, const struct products
     }
 }
 
+/* Both are parameters, as the linker keeps all functions that constant structs of a file name. */
 static void convolve(const struct cm_context *context, const struct cm_call *call,
-                     const struct products *products)
+                     void (*multiply)(const struct cm_gemm *),
+                     void (*multiply_cut)(const struct cm_cut_gemm *))
 {
+    const struct products products = {multiply, multiply_cut};
     const struct cm_strip_conv2d *op = call->arguments;
     const int32_t column = op->kernel_height * op->input.channels, width = op->output.width;
     const int32_t columns = (width - 1) * op->stride_width + op->kernel_width;
@@ -136,58 +139,73 @@ static void convolve(const struct cm_context *context, const struct cm_call *cal
             if (op->chunk < width && y + 1 < call->y1)
                 strip = find_room(context, op, n, y + 1, call->y1, columns * column);
             if (strip != NULL)
-                convolve_row(op, products, &gemm, image, y, width, strip);
+                convolve_row(op, &products, &gemm, image, y, width, strip);
             else
-                convolve_row(op, products, &gemm, image, y, op->chunk, cm_write(context, op->strip));
+                convolve_row(op, &products, &gemm, image, y, op->chunk, cm_write(context, op->strip));
         }
 }
 
 void cm_strip_conv2d(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8});
+    convolve(context, call, cm_isa_gemm_s8, NULL);
 }
 
 void cm_strip_conv2d_general(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_general});
+    convolve(context, call, cm_isa_gemm_s8_general, NULL);
 }
 
 void cm_strip_conv2d_half_up(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_half_up});
+    convolve(context, call, cm_isa_gemm_s8_half_up, NULL);
 }
 
 /* Where windows cross the top or the bottom of the image, and are pairs of vectors without the padding. */
 void cm_strip_conv2d_cut(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){cm_isa_gemm_s8, cm_isa_gemm_s8_cut});
+    convolve(context, call, cm_isa_gemm_s8, cm_isa_gemm_s8_cut);
 }
 
 void cm_strip_conv2d_cut_half_up(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){cm_isa_gemm_s8_half_up, cm_isa_gemm_s8_cut});
+    convolve(context, call, cm_isa_gemm_s8_half_up, cm_isa_gemm_s8_cut);
 }
 
 /* With weights of four bits. */
 void cm_strip_conv2d_w4(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_w4});
+    convolve(context, call, cm_isa_gemm_s8_w4, NULL);
 }
 
 void cm_strip_conv2d_w4_general(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_w4_general});
+    convolve(context, call, cm_isa_gemm_s8_w4_general, NULL);
 }
 
 void cm_strip_conv2d_w4_half_up(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s8_w4_half_up});
+    convolve(context, call, cm_isa_gemm_s8_w4_half_up, NULL);
+}
+
+void cm_strip_conv2d_cut_w4(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4, cm_isa_gemm_s8_w4_cut);
+}
+
+void cm_strip_conv2d_cut_w4_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_half_up, cm_isa_gemm_s8_w4_cut);
 }
 
 /* Of int16. All sizes of the arguments are bytes. */
 void cm_strip_conv2d_s16(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, &(struct products){.multiply = cm_isa_gemm_s16});
+    convolve(context, call, cm_isa_gemm_s16, NULL);
+}
+
+void cm_strip_conv2d_cut_s16(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s16, cm_isa_gemm_s16_cut);
 }
 
 static void clamp(const struct cm_context *context, const struct cm_call *call)
@@ -230,5 +248,17 @@ void cm_strip_conv2d_w4_clamped(const struct cm_context *context, const struct c
 void cm_strip_conv2d_w4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_strip_conv2d_w4_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_cut_w4_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_cut_w4(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_cut_w4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_cut_w4_half_up(context, call);
     clamp(context, call);
 }

@@ -33,6 +33,7 @@ from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.packing16 import PACKED_SHORT_ROWS, Filters16
 from cmcompiler.ops.support.product_arguments import (
     CutArguments,
+    CutArguments16,
     ImplicitArguments,
     ImplicitArguments16,
     ImplicitFields,
@@ -216,8 +217,9 @@ class Conv2d(Convolution):
     def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """A call that keeps in memory once what neighbouring windows of a row share."""
         filters = self._read_as(self.weights.swapaxes(1, 2))
-        are_cut = cut_windows.are_cut(filters, self.window, images.shape, self.output_shape)
-        arguments = (CutArguments if are_cut else StripArguments)(
+        are_cut = cut_windows.are_cut(self.window, images, output)
+        has_loop = not filters.is_general(Isa.MVE)
+        arguments = (CutArguments if are_cut and has_loop else StripArguments)(
             *self._operands(images, output, packing.gemm_weights(filters, isa)),
             workspace=self._workspace(filters, isa),
             **self._strip(images),
@@ -295,7 +297,8 @@ class Conv2d(Convolution):
             arguments = ImplicitArguments16(*operands, **fields, values=_NO_VALUES)
         elif self._is_strip16(filters, isa):
             filters = self._filters16(self.weights.swapaxes(1, 2))
-            arguments = StripArguments16(
+            are_cut = cut_windows.are_cut(self.window, images, output)
+            arguments = (CutArguments16 if are_cut else StripArguments16)(
                 *self._short_operands(images, output, [filters.packed(isa)]),
                 workspace=Scratch(filters.workspace(isa)),
                 **self._strip(images),
@@ -312,10 +315,9 @@ class Conv2d(Convolution):
                 values=_NO_VALUES,
                 **self._patches(images, images.dtype.itemsize * self.depth, isa),
             )
-        name = arguments.c_name.removeprefix("cm_") + filters.suffix
         rows = (0, self.output_shape[1])
         return KernelCall.of(
-            name,
+            arguments.kernel + filters.suffix,
             arguments,
             rows,
             microkernel=filters.microkernel,
@@ -354,9 +356,8 @@ class Conv2d(Convolution):
     def _call(self, arguments: ProductArguments, filters: Filters, isa: Isa) -> KernelCall:
         suffix, microkernel = packing.gemm(filters, isa, self.wide)
         plain = packing.gemm_suffix(filters, isa, self.wide) + filters.clamp_suffix(isa)
-        name = arguments.c_name.removeprefix("cm_") + arguments.kernel_suffix
         return KernelCall(
-            name + (suffix if arguments.has_roundings else plain),
+            arguments.kernel + (suffix if arguments.has_roundings else plain),
             arguments.words(),
             (0, self.output_shape[1]),
             microkernel,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from cmcompiler.isa import Isa, Microkernel
-from cmcompiler.ops.support.filters import Filters
+from cmcompiler.ir.tensor import Tensor
+from cmcompiler.isa import Microkernel
 from cmcompiler.ops.support.window import Window
 
 CUT_GEMM = Microkernel("gemm_s8_cut", mve=True)
+NARROW_CUT_GEMM = Microkernel("gemm_s8_w4_cut", mve=True)
+CUT_GEMM16 = Microkernel("gemm_s16_cut", mve=True)
 
 CHUNK = 16
 """Bytes of a vector."""
@@ -14,19 +16,21 @@ CHUNK = 16
 MOST_CHUNKS = 32
 """Of a window without the padding."""
 
+MOST_COUNTED = 0xFFF0
+"""Windows in a row, and bytes from one window's outputs to the next's."""
 
-def are_cut(
-    filters: Filters, window: Window, images: tuple[int, ...], outputs: tuple[int, ...]
-) -> bool:
-    """Whether strips of windows are multiplied by cm_isa_gemm_s8_cut where they cross a side.
+
+def are_cut(window: Window, images: Tensor, output: Tensor) -> bool:
+    """Whether strips of windows are multiplied without the rows of them that cross a side.
 
     One row of a window at least lies outside of the image: cm_cut_suits of cmrt/isa.h.
     """
-    has_loop = not filters.is_narrow and not filters.is_general(Isa.MVE)
-    end = (outputs[1] - 1) * window.stride[0] - window.padding[0] + window.kernel[0]
-    crosses = window.padding[0] > 0 or end > images[1]
-    chunks, rest = divmod(images[3], CHUNK)
+    _, _, width, channels = output.shape
+    end = (output.shape[1] - 1) * window.stride[0] - window.padding[0] + window.kernel[0]
+    crosses = window.padding[0] > 0 or end > images.shape[1]
+    chunks, rest = divmod(images.shape[3] * images.dtype.itemsize, CHUNK)
     chunks *= window.kernel[0] - 1
     suits = rest == 0 and chunks % 2 == 0 and 0 < window.kernel[1] * chunks <= MOST_CHUNKS
-    is_even = outputs[2] % 2 == 0 and outputs[3] % 4 == 0 and window.kernel[1] > 1
-    return has_loop and crosses and suits and is_even
+    is_even = width % 2 == 0 and channels % 4 == 0 and window.kernel[1] > 1
+    is_counted = max(width, channels * output.dtype.itemsize) <= MOST_COUNTED
+    return crosses and suits and is_even and is_counted

@@ -48,6 +48,11 @@ class ProductArguments(Arguments):
     weights: Place
 
     @property
+    def kernel(self) -> str:
+        """The kernel's name without what depends on weights and outputs."""
+        return self.c_name.removeprefix("cm_") + self.kernel_suffix
+
+    @property
     def is_dense(self) -> bool:
         """Rows of outputs follow each other in memory."""
         return self.output.row_stride == self.output.width * self.output_pixel
@@ -268,6 +273,13 @@ class StripArguments16(StripArguments):
 
     family = "strip_conv2d_s16"
     channel_bytes = 2
+
+
+@dataclass(frozen=True)
+class CutArguments16(StripArguments16):
+    """Windows of int16 that are multiplied without the padding."""
+
+    kernel_suffix = CutArguments.kernel_suffix
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 from harness.convolutions import Geometry, Numbers, images
 from harness.examples import Example, single
@@ -14,10 +15,12 @@ from harness.runtime import Runtime
 
 from cmbuild import paths
 from cmcompiler.ir.op import KernelCall, Tensors
+from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.support import cut_windows
-from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.requantize import Range16, Requantize
+from cmcompiler.ops.support.requantize16 import Requantize16
 from cmcompiler.ops.support.window import Window
 
 
@@ -51,6 +54,45 @@ class Crossing:
         )
         return single(op, images(data, geometry, self.channels))
 
+    @property
+    def narrow(self) -> Example:
+        """The layer with weights of four bits."""
+        (node,), (images,) = self.example.graph.nodes, self.example.inputs
+        assert isinstance(node.op, Conv2d)
+        scales = {"multipliers": node.op.requantize.multipliers, "shifts": (-5,) * self.outputs}
+        weights = (node.op.weights.astype(int) // 16).clip(-7, 7).astype(np.int8)
+        return single(
+            replace(node.op, weights=weights, requantize=replace(node.op.requantize, **scales)),
+            images,
+        )
+
+    @property
+    def has_short(self) -> bool:
+        """Whether its windows of int16 are short enough."""
+        height, width = self.window.kernel
+        return 2 * (height - 1) * width * self.channels <= 16 * cut_windows.MOST_CHUNKS
+
+    @property
+    def short(self) -> Example:
+        """The layer of int16."""
+        (node,), (images,) = self.example.graph.nodes, self.example.inputs
+        assert isinstance(node.op, Conv2d)
+        limits = Range16(
+            -32768 if self.minimum == -128 else 0, 32767 if self.zero_point < 0 else 90
+        )
+        multipliers = node.op.requantize.multipliers
+        return single(
+            replace(
+                node.op,
+                bias=node.op.bias.astype(np.int64),
+                input_zero_point=0,
+                requantize=Requantize16.of(
+                    multipliers, (-12,) * self.outputs, limits, is_long=True
+                ),
+            ),
+            images.astype(np.int16) * 23 + 5,
+        )
+
 
 SQUARE = Window((3, 3), padding=(1, 1))
 CROSSING = (
@@ -69,17 +111,35 @@ CROSSING = (
 )
 
 
+def strip_call(op: Conv2d, images: Tensor, output: Tensor) -> KernelCall:
+    """What Helium calls, without SIMD."""
+    if op.is_int16:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Conv2d, "_is_implicit16", lambda *_: False)
+            patch.setattr(Conv2d, "_is_strip16", lambda *_: True)
+            return op._short_call(images, output, Isa.SCALAR)
+    return op._strip_call(images, output, Isa.SCALAR)
+
+
+def of_types() -> Iterator[Example]:
+    for each in CROSSING:
+        yield each.example
+        yield each.narrow
+        if each.has_short:
+            yield each.short
+
+
 def test_windows_above_and_below_images(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their products leave out the padding with Helium, and here without SIMD."""
     planned = Conv2d.kernel_calls
 
     def calls(op: Conv2d, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         if isa is Isa.SCALAR:
-            return [op._strip_call(inputs[0], outputs[0], isa)]
+            return [strip_call(op, inputs[0], outputs[0])]
         return planned(op, inputs, outputs, isa)
 
     monkeypatch.setattr(Conv2d, "kernel_calls", calls)
-    examples = [each.example for each in CROSSING]
+    examples = list(of_types())
     for example, isa in itertools.product(examples, {Isa.SCALAR, Isa.MVE} & {*runtime.isas}):
         (node,) = example.graph.nodes
         (call,) = node.op.kernel_calls(node.inputs, node.outputs, isa)
@@ -107,4 +167,4 @@ def test_limits_are_those_of_the_runtime() -> None:
 
 
 def test_their_rows_may_lie_in_rings(runtime: Runtime) -> None:
-    runtime.check(*(ring for each in CROSSING for ring in in_rings(each.example)))
+    runtime.check(*(ring for each in of_types() for ring in in_rings(each)))
