@@ -110,12 +110,14 @@ static void normalize_run(const struct cm_norm *norm, const int8_t *in, const in
 static void normalize_pixels(const struct cm_norm *norm, const struct cm_norm_group *group, const int8_t *in,
                              const int32_t *multipliers, const int32_t *biases, int8_t *out)
 {
-    __asm volatile("vldrw.s32 q1, [%[multipliers]]\n"
-                   "vldrw.s32 q4, [%[biases]]\n"
-                   "vctp.32 %[channels]\n"
+    __asm volatile("vctp.32 %[channels]\n"
+                   "vpstt\n"
+                   "vldrwt.s32 q1, [%[multipliers]]\n"
+                   "vldrwt.s32 q4, [%[biases]]\n"
                    "dls lr, %[pixels]\n"
                    "1:\n"
-                   "vldrb.s32 q0, [%[in]]\n"
+                   "vpst\n"
+                   "vldrbt.s32 q0, [%[in]]\n"
                    "add %[in], %[step]\n" NORMALIZE("q1", "q4") "vpst\n"
                                                                 "vstrbt.32 q0, [%[out]]\n"
                                                                 "add %[out], %[step]\n"
