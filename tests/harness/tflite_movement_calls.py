@@ -148,6 +148,27 @@ def gather_nd(make: Maker, indices: tuple[tuple[int, ...], ...]) -> None:
     make.file.operator("GATHER_ND", (make.source((3, 4, 5), 0.05, 3), chosen), (out,))
 
 
+@case(
+    constant={"start": (1, 30, 0)},
+    outside={"start": (-3, 99, 2)},
+    row={"part": (2, 20, 3)},
+    rows={},
+    whole={"part": (2, 90, 3)},
+)
+def dynamic_update_slice(
+    make: Maker, start: tuple[int, ...] | None = None, part: tuple[int, ...] = (1, 20, 2)
+) -> None:
+    """Places that are computed, some of them outside."""
+    shape = (2, 90, 3)
+    source, update = make.source(shape, 0.05, 3), make.source(part, 0.05, 3)
+    if start is None:
+        place = make.source((3,), None, dtype=np.int32)
+    else:
+        place = make.file.constant(np.array(start, np.int32))
+    out = make.result(shape, 0.05, 3)
+    make.file.operator("DYNAMIC_UPDATE_SLICE", (source, update, place), (out,))
+
+
 @case(fill={"name": "FILL"}, zeros={"name": "ZEROS_LIKE"})
 def filled(make: Maker, name: str) -> None:
     out = make.result((2, 3), 0.05, 3)

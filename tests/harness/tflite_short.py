@@ -54,6 +54,7 @@ NAMES = (
     "pack",
     "unpack",
     "slice",
+    "dynamic_update_slice",
     "unidirectional_sequence_lstm",
 )
 

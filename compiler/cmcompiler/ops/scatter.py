@@ -116,7 +116,7 @@ def read_index_put(call: Call) -> None:
         return
     chosen = indexed(call, source, indices)
     reads = broadcast(call, values, chosen.window.shape)
-    _emit(call, source, chosen, (values, reads), call.boolean("accumulate"))
+    emit_scatter(call, source, chosen, (values, reads), call.boolean("accumulate"))
 
 
 def _put_where(call: Call, source: Operand, values: Operand, first: int, mask: Operand) -> None:
@@ -165,10 +165,10 @@ def _scatter(call: Call, values: Operand, reads: Strided, adds: bool) -> None:
         reads = reads.slice(axis, 0, size)
         window = window.resize(axis, size, 0 if axis == dim else window.strides[axis])
     chosen = Indexed(window, index, Strided.of(index), places_along(source, dim))
-    _emit(call, source, chosen, (values, reads), adds)
+    emit_scatter(call, source, chosen, (values, reads), adds)
 
 
-def _emit(
+def emit_scatter(
     call: Call, source: Operand, chosen: Indexed, given: tuple[Operand, Strided], adds: bool
 ) -> None:
     """Writes a window on the values."""

@@ -168,6 +168,7 @@ FORMS: dict[str, Form] = {
     "DEPTH_TO_SPACE": _form("input", "DepthToSpaceOptions int block@0"),
     "DEQUANTIZE": _UNARY,
     "DIV": _form("lhs rhs", "DivOptions byte activation@0"),
+    "DYNAMIC_UPDATE_SLICE": _form("input update start"),
     "ELU": _UNARY,
     "EQUAL": _PAIR,
     "EXP": _UNARY,
