@@ -237,9 +237,32 @@ static void integer_run(const struct cm_binary *op, struct run run)
     }
 }
 
+/* Comparisons of int64: equal, or less, of which the others are the opposite or have the operands in the
+   other order. */
+static void compare_run(const struct cm_binary *op, struct run run)
+{
+    const enum function function = (enum function)op->function;
+    const bool is_swapped = function == GT || function == LE;
+    const uint8_t *lhs = is_swapped ? run.rhs : run.lhs, *rhs = is_swapped ? run.lhs : run.rhs;
+    const int32_t lhs_step = is_swapped ? op->rhs_step : op->lhs_step;
+    const int32_t rhs_step = is_swapped ? op->lhs_step : op->rhs_step;
+    const int64_t *a = (const void *)lhs, *b = (const void *)rhs;
+    const uint8_t opposite = function == NE || function == GE || function == LE;
+    uint8_t *output = run.output, *end = output + op->count;
+    if (function == EQ || function == NE)
+        for (; output < end; a += lhs_step, b += rhs_step)
+            *output++ = (*a == *b) ^ opposite;
+    else
+        for (; output < end; a += lhs_step, b += rhs_step)
+            *output++ = (*a < *b) ^ opposite;
+}
+
 void cm_binary_integer(const struct cm_context *context, const struct cm_call *call)
 {
-    walk(context, call->arguments, integer_run);
+    const struct cm_binary *op = call->arguments;
+    const bool compares = op->function >= EQ && op->function <= GE && op->output_type == CM_BOOL;
+    const bool is_long = op->lhs_type == CM_INT64 && op->rhs_type == CM_INT64;
+    walk(context, op, compares && is_long ? compare_run : integer_run);
 }
 
 void cm_binary_bytes(const struct cm_context *context, const struct cm_call *call)

@@ -3,7 +3,7 @@
 #include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
 
-static int32_t change_scale_element(const void *input, int32_t from, int32_t i)
+static inline int32_t change_scale_element(const void *input, int32_t from, int32_t i)
 {
     if (from == 4)
         return cm_clamp(((const int32_t *)input)[i], INT16_MIN, INT16_MAX);
@@ -16,19 +16,32 @@ static int32_t change_scale_element(const void *input, int32_t from, int32_t i)
     return from == 1 ? ((const int8_t *)input)[i] : ((const uint8_t *)input)[i];
 }
 
+/* Inlined where the sizes of elements are known. */
+static inline __attribute__((always_inline)) void
+change_all(const struct cm_change_scale *op, const void *input, void *output, int32_t source, int32_t to)
+{
+    const struct cm_change_scale by = *op;
+    const int64_t half = (int64_t)1 << (by.shift - 1);
+    for (int32_t i = 0; i < by.count; ++i) {
+        int64_t product = (int64_t)(change_scale_element(input, source, i) - by.before) * by.multiplier;
+        int32_t steps = (int32_t)((product + half) >> by.shift);
+        int32_t value = cm_clamp(steps + by.after, by.minimum, by.maximum);
+        if (to == 1)
+            ((int8_t *)output)[i] = (int8_t)value;
+        else
+            ((int16_t *)output)[i] = (int16_t)value;
+    }
+}
+
 void cm_change_scale(const struct cm_context *context, const struct cm_call *call)
 {
     const struct cm_change_scale *op = call->arguments;
     const void *input = cm_read(context, op->input);
     void *output = cm_write(context, op->output);
-    int64_t half = (int64_t)1 << (op->shift - 1);
-    for (int32_t i = 0; i < op->count; ++i) {
-        int64_t product = (int64_t)(change_scale_element(input, op->source, i) - op->before) * op->multiplier;
-        int32_t steps = (int32_t)((product + half) >> op->shift);
-        int32_t value = cm_clamp(steps + op->after, op->minimum, op->maximum);
-        if (op->to == 1)
-            ((int8_t *)output)[i] = (int8_t)value;
-        else
-            ((int16_t *)output)[i] = (int16_t)value;
-    }
+    if (op->source == 1 && op->to == 2)
+        change_all(op, input, output, 1, 2);
+    else if (op->source == 2 && op->to == 1)
+        change_all(op, input, output, 2, 1);
+    else
+        change_all(op, input, output, op->source, op->to);
 }

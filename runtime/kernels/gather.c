@@ -22,7 +22,11 @@ static void gather_run(const struct cm_gather *op, const uint8_t *input, const u
     }
     for (int32_t i = 0; i < op->count; ++i) {
         int32_t place = place_of(op, cm_load((enum cm_element)op->index_type, index, i * op->index_step));
-        cm_isa_copy_strided(input + i * op->input_step + place, 0, output + i * op->size, 0, op->size, 1);
+        const uint8_t *element = input + i * op->input_step + place;
+        if (op->size == 1)
+            output[i] = *element;
+        else
+            cm_isa_copy_strided(element, 0, output + i * op->size, 0, op->size, 1);
     }
 }
 

@@ -2,6 +2,7 @@
    compiler/cmcompiler/ops/log_softmax.py. */
 #include "cmrt/args/log_softmax.h"
 #include "cmrt/arithmetic.h"
+#include "cmrt/elementwise.h"
 #include "cmrt/program.h"
 
 #define EXPONENTIAL_BITS 24
@@ -41,8 +42,8 @@ static int32_t logarithm_of(uint64_t sum)
     uint32_t fraction = 0;
     for (int32_t i = 0; i < LOGARITHM_BITS; ++i) {
         uint64_t square = (uint64_t)mantissa * mantissa;
-        uint32_t bit = (uint32_t)(square >> 63);
-        mantissa = (uint32_t)(square >> (31 + bit));
+        uint32_t upper = (uint32_t)(square >> 32), bit = upper >> 31;
+        mantissa = bit != 0 ? upper : upper << 1 | (uint32_t)square >> 31;
         fraction = fraction << 1 | bit;
     }
     return (exponent - EXPONENTIAL_BITS) * (1 << LOGARITHM_BITS) + (int32_t)fraction;
@@ -68,9 +69,15 @@ void cm_log_softmax_s8(const struct cm_context *context, const struct cm_call *c
             *output++ = result(op, (maximum - op->centre) * op->multiplier + part + half);
             continue;
         }
-        int32_t offset = half - part - maximum * op->multiplier;
-        for (int32_t i = 0; i < op->length; ++i)
-            *output++ = result(op, input[i] * op->multiplier + offset);
+        const struct cm_affine affine = {
+            .lhs_factor = op->multiplier,
+            .offset = half - part - maximum * op->multiplier + op->zero_point * (1 << op->shift),
+            .shift = op->shift,
+            .minimum = INT8_MIN,
+            .maximum = INT8_MAX,
+        };
+        cm_isa_add_affine_s8(&affine, input, input, 0, output, op->length);
+        output += op->length;
     }
 }
 

@@ -1,6 +1,7 @@
 /* Softmax over rows of int8 numbers; see compiler/cmcompiler/ops/softmax.py. */
 #include "cmrt/softmax.h"
 #include "cmrt/args/softmax_s8.h"
+#include "cmrt/arithmetic.h"
 #include "cmrt/program.h"
 
 void cm_softmax_s8(const struct cm_context *context, const struct cm_call *call)
@@ -13,10 +14,10 @@ void cm_softmax_s8(const struct cm_context *context, const struct cm_call *call)
                           output + row * op->length, op->length, op->finer_bits);
 }
 
-/* a * b * 2^-31 to the nearest integer, halves away from zero. */
+/* a * b * 2^-31 to the nearest integer, halves away from zero; b is not negative. */
 static int32_t multiply_high(int32_t a, int32_t b)
 {
-    return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30) + ((a ^ b) >> 31)) >> 31);
+    return a < 0 ? -cm_doubling_high_multiply(-a, b) : cm_doubling_high_multiply(a, b);
 }
 
 static int32_t shift_left_saturating(int32_t x, int32_t n)
@@ -30,12 +31,11 @@ struct cm_softmax_scale cm_softmax_scale(uint32_t sum, int32_t finer_bits)
     int32_t headroom = __builtin_clz(sum);
     /* 1 + x is the sum scaled into [1, 2); Newton's iteration for 1 / (1 + x), of 29 fractional bits, starts
        at 48/17 - 32/17 * (1 + x) / 2. */
-    int64_t x = ((int64_t)sum << headroom) - (INT64_C(1) << 31);
-    int32_t half_denominator = (int32_t)((x + (INT64_C(1) << 31)) / 2);
-    int32_t result = 1515870810 + multiply_high(half_denominator, -1010580540);
+    int32_t half_denominator = (int32_t)(sum << headroom >> 1);
+    int32_t result = 1515870810 - multiply_high(half_denominator, 1010580540);
     for (int32_t i = 0; i < 3; ++i) {
         int32_t error = (1 << 29) - multiply_high(half_denominator, result);
-        result += shift_left_saturating(multiply_high(result, error), 2);
+        result += shift_left_saturating(multiply_high(error, result), 2);
     }
     return (struct cm_softmax_scale){
         .multiplier = shift_left_saturating(result, 1),

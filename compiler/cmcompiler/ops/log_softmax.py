@@ -13,6 +13,7 @@ from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import NEAR_ROUNDING, Address, Array, KernelCall, Packed, Tensors
 from cmcompiler.ir.work import Arguments
 from cmcompiler.isa import Isa
+from cmcompiler.ops.add import ADD_AFFINE
 from cmcompiler.ops.softmax import arrange_rows
 from cmcompiler.ops.support.parameters import (
     INT8,
@@ -125,7 +126,9 @@ class LogSoftmax(RangedOp):
             is_sum=int(self.centre is not None),
             centre=self.centre or 0,
         )
-        return [KernelCall.of(f"log_softmax_s{8 * self.element.itemsize}", arguments)]
+        microkernel = ADD_AFFINE if self.element == np.int8 else None
+        name = f"log_softmax_s{8 * self.element.itemsize}"
+        return [KernelCall.of(name, arguments, microkernel=microkernel)]
 
 
 def _logarithms(sums: Array) -> Array:

@@ -24,6 +24,9 @@ SHORT_SHIFTS_DSP = range(-11, -1)
 LEAST_MULTIPLIER = 1 << 30
 """Smallest multiplier that it takes there."""
 
+ZERO_POINTS = range(INT8.minimum, INT8.maximum + 1)
+"""Zero points of operands that it takes without the DSP extension and MVE."""
+
 MUL = Microkernel("mul_s8")
 MUL_RIGHT = Microkernel("mul_right_s8", dsp=True, mve=True)
 MUL16 = Microkernel("mul_s16")
@@ -109,9 +112,12 @@ class Mul(RangedOp, Pair):
     def _has_short_output(self, isa: Isa) -> bool:
         """Whether MUL_RIGHT takes the output's factor."""
         shift, multiplier = self.output.shift, self.output.multiplier
-        if MUL_RIGHT.provider(isa) is Isa.DSP:
+        provider = MUL_RIGHT.provider(isa)
+        if provider is Isa.DSP:
             return shift in SHORT_SHIFTS_DSP and multiplier >= LEAST_MULTIPLIER
-        return shift in SHORT_SHIFTS
+        zero_points = (self.lhs_zero_point, self.rhs_zero_point)
+        are_near = provider is Isa.MVE or all(x in ZERO_POINTS for x in zero_points)
+        return shift in SHORT_SHIFTS and are_near
 
 
 SCHEMA = (

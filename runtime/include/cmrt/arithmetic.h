@@ -23,6 +23,18 @@ static inline int32_t cm_doubling_high_multiply(int32_t a, int32_t b)
     return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
 }
 
+/* The same for |a| < 2^16. */
+static inline int32_t cm_doubling_high_multiply_short(int32_t a, int32_t b)
+{
+#if defined(__thumb__) && !defined(__thumb2__)
+    /* Two products of 32 bits, as b is 2^16 * upper + a lower half with a sign. */
+    int32_t upper = ((b >> 15) + 1) >> 1, lower = (int16_t)b;
+    return (a * upper + (a * lower >> 16) + (1 << 14)) >> 15;
+#else
+    return cm_doubling_high_multiply(a, b);
+#endif
+}
+
 /* x / 2^n, rounded to nearest, halves away from zero. */
 static inline int32_t cm_rounding_shift_right(int32_t x, int32_t n)
 {

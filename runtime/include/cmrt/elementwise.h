@@ -87,8 +87,8 @@ struct cm_product {
 CM_MICROKERNEL void cm_isa_mul_s8(const struct cm_product *product, const int8_t *lhs, const int8_t *rhs,
                                   int32_t rhs_step, int8_t *out, int32_t count);
 
-/* Like mul_s8, for output shifts in [-11, 0]; with the DSP extension in [-11, -2], and multipliers from 2^30.
- */
+/* Like mul_s8, for output shifts in [-11, 0]; with the DSP extension in [-11, -2], and multipliers from 2^30;
+   without it and MVE for zero points of int8. */
 CM_MICROKERNEL void cm_isa_mul_right_s8(const struct cm_product *product, const int8_t *lhs,
                                         const int8_t *rhs, int32_t rhs_step, int8_t *out, int32_t count);
 

@@ -11,7 +11,7 @@ void cm_isa_mul_right_s8(const struct cm_product *product, const int8_t *lhs, co
     for (int32_t i = 0; i < count; ++i) {
         int32_t value = (*lhs++ - by.lhs_zero_point) * (*rhs - by.rhs_zero_point);
         rhs += rhs_step;
-        int32_t high = cm_doubling_high_multiply(value, by.output.multiplier);
+        int32_t high = cm_doubling_high_multiply_short(value, by.output.multiplier);
         high += half + (high < 0 ? below_zero : 0);
         *out++ = (int8_t)cm_clamp((high >> right) + by.output.zero_point, INT8_MIN, INT8_MAX);
     }
