@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from cmcompiler.ir.op import GrowableScratch, KernelCall, Scratch, ScratchCount, Word
+from cmcompiler.ir.op import (
+    GrowableScratch,
+    KernelCall,
+    RowCall,
+    Scratch,
+    ScratchCount,
+    Word,
+)
 from cmcompiler.plan.arena import ArenaBlock, ArenaLayout, aligned
 from cmcompiler.plan.schedule import ScheduleEntry
 
@@ -45,6 +52,15 @@ def call_scratch(call: KernelCall, room: int = 0) -> list[Scratch]:
 def kept_scratch(call: KernelCall) -> int:
     """Bytes of the scratch of a call from turn to turn."""
     return sum(aligned(piece.size) for piece in call_scratch(call) if piece.kept)
+
+
+def passing_scratch(call: RowCall) -> int:
+    """Bytes of scratch during a turn."""
+    own, *parts = (
+        sum(aligned(piece.size) for piece in call_scratch(each) if not piece.kept)
+        for each in (call.call, *(tiled.call for tiled in call.tiled))
+    )
+    return own + max(parts, default=0)
 
 
 def grow_scratch(

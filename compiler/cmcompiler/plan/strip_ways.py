@@ -12,7 +12,7 @@ from cmcompiler.ir.graph import Graph, Node
 from cmcompiler.isa import Isa
 from cmcompiler.plan.runs.calls import NoTiles
 from cmcompiler.plan.runs.chains import Chain, is_possible
-from cmcompiler.plan.runs.fitting import Choices
+from cmcompiler.plan.runs.partition import Choices
 from cmcompiler.plan.runs.run import TiledRun
 from cmcompiler.plan.strips import Strips, every_strips
 from cmcompiler.plan.way import Way

@@ -16,7 +16,8 @@ from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.choice import fastest, smallest
 from cmcompiler.plan.draft import ARENA_LIMIT, Draft
 from cmcompiler.plan.options import PlanOptions
-from cmcompiler.plan.runs.fitting import Choices, Fitting
+from cmcompiler.plan.runs.fitting import Fitting
+from cmcompiler.plan.runs.partition import Choices, Partition
 from cmcompiler.plan.runs.selection import RunSelection
 from cmcompiler.plan.storage import share
 from cmcompiler.plan.streams.grouping import Computation
@@ -160,11 +161,6 @@ class Way:
             if draft.size <= limit:
                 yield draft
 
-    @property
-    def run_sets(self) -> list[Choices]:
-        """Sets of runs, from those with the fewest instructions on, for each limit of tiles."""
-        return [runs for sets in self._fitting.sets.values() for runs in sets]
-
     def run_costs(self, limit: int) -> dict[Choices, float]:
         """Sets of runs that fit so many bytes, and instructions, roughly, that streams with these
         take more than whole tensors.
@@ -197,9 +193,12 @@ class Way:
 
     @cached_property
     def _fitting(self) -> Fitting:
+        selection = self._selection
         return Fitting(
-            self._selection,
-            self._selection.sets(self.search.least_peak),
+            selection,
+            Partition(
+                selection, self.search, lambda runs: self._with(selection.graph(runs)).search
+            ),
             lambda graph: self._with(graph).search.least_peak,
             lambda graph, limit: self._with(graph).search.fits(limit),
             lambda graph, limit: self._with(graph).search.cheapest(limit),

@@ -57,7 +57,7 @@ def test_strips_whose_columns_a_tile_does_not_suit_get_others() -> None:
     ways = StripWays.of(feed_rows(bottlenecks(1)), Isa.DSP)
     columns = set()
     for strips, widest, _ in ways.every[:2]:
-        for runs in widest.run_sets[-2:]:
+        for runs in widest.run_costs(widest.search.least_peak * 7 // 8):
             graph = with_runs(strips, runs, ways.isa)
             assert graph is not None
             columns |= {node.op.columns for node in graph.nodes if isinstance(node.op, TiledRun)}

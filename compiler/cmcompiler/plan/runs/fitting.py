@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
 
 from cmcompiler.ir.graph import Graph
+from cmcompiler.plan.runs.partition import Choices, Partition
 from cmcompiler.plan.runs.selection import RunSelection, StageChoice
-
-Choices: TypeAlias = tuple[StageChoice, ...]
 
 MOST = 2
 """Sets of runs with the fewest instructions that are planned."""
@@ -23,12 +21,6 @@ TRADES = 2
 TRIED = 200
 """Pairs of runs that are tried for that, at most."""
 
-SAVED = 4
-"""One part in so many of a limit that a set may save, at most, by doing without some runs."""
-
-SMALL = 3
-"""Sets with the least memory that are tried without some runs."""
-
 REPAIRS = 12
 """Sets with smaller tiles of one run that are planned where the best set has gaps."""
 
@@ -38,24 +30,22 @@ NEAREST = 8
 
 @dataclass
 class Fitting:
-    """Tries the sets of a selection for several limits.
+    """Tries the sets of a partition for several limits.
 
     Attributes:
-        sets: for each limit of tiles, those of the selection.
         least: bytes that groups of a graph need at least.
         fits: whether these are no more than a limit.
         cost: instructions, roughly, that they take more than whole tensors within a limit.
     """
 
     selection: RunSelection
-    sets: Mapping[int, list[Choices]]
+    partition: Partition
     least: Callable[[Graph], int]
     fits: Callable[[Graph, int], bool]
     cost: Callable[[Graph, int], float]
     _costs: dict[int, dict[Choices, float]] = field(default_factory=dict, init=False)
     _known: dict[Choices, int] = field(default_factory=dict, init=False)
     _fitting: dict[tuple[Choices, int], bool] = field(default_factory=dict, init=False)
-    _less: dict[Choices, Choices] = field(default_factory=dict, init=False)
 
     def graphs(self, limit: int) -> Iterator[Graph]:
         """Graphs with the fewest instructions that fit, roughly.
@@ -92,13 +82,9 @@ class Fitting:
         return self._costs[limit]
 
     def _find_costs(self, limit: int) -> dict[Choices, float]:
-        first = [
-            chosen
-            for most, sets in self.sets.items()
-            if most <= limit and (chosen := self._cheapest(sets, limit)) is not None
-        ]
+        first = [chosen for chosen in self.partition.within(limit) if chosen]
         # Runs that others make room enough for may save those some instructions.
-        fewer = (self._without_idle(chosen, limit) for chosen in dict.fromkeys(first))
+        fewer = (self._without_idle(chosen, limit) for chosen in first)
         every = dict.fromkeys(sorted([*first, *fewer], key=_own_cost)[:NEAREST])
         cheaper = [self._with_cheaper(runs, limit, order) for runs in every for order in (-1, 1)]
         every |= dict.fromkeys(cheaper)
@@ -123,9 +109,7 @@ class Fitting:
     @cached_property
     def smallest_set(self) -> Choices:
         """The set with the least memory; empty if there are no runs."""
-        every = dict.fromkeys(sets[-1] for sets in self.sets.values() if sets)
-        small = sorted(every, key=lambda chosen: (self._size(chosen), len(chosen)))[:SMALL]
-        return min(map(self._lowered, small), key=self._size, default=())
+        return self._lowered(self.partition.smallest)
 
     def _without_idle(self, chosen: Choices, limit: int) -> Choices:
         """Without the runs that others make room enough for, those that cost most first."""
@@ -174,35 +158,8 @@ class Fitting:
                 return changed
         return chosen
 
-    def _cheapest(self, sets: list[Choices], limit: int) -> Choices | None:
-        """The first that fits, as if all after it did; None if none does."""
-        if not sets:
-            return None
-        if not self._fits(sets[-1], limit):
-            if self._size(sets[-1]) > limit + limit // SAVED:
-                return None
-            lowered = self._lowered(sets[-1])
-            return lowered if self._fits(lowered, limit) else None
-        return sets[self._first(sets, limit)]
-
-    def _first(self, sets: Sequence[Choices], limit: int) -> int:
-        """Index of the first set that fits, as if all after it did; the last one does."""
-        low, high = -1, len(sets) - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._fits(sets[middle], limit):
-                high = middle
-            else:
-                low = middle
-        return high
-
     def _lowered(self, chosen: Choices) -> Choices:
         """Without the runs that save no memory: where whole images are small, they cost some."""
-        if chosen not in self._less:
-            self._less[chosen] = self._find_lowered(chosen)
-        return self._less[chosen]
-
-    def _find_lowered(self, chosen: Choices) -> Choices:
         for choice in chosen[::-1]:
             fewer = tuple(other for other in chosen if other is not choice)
             if self._fits(fewer, self._size(chosen)):

@@ -1,12 +1,12 @@
-"""Which operators of a graph to compute as runs, for less memory than rows need."""
+"""The runs that operators of a graph can be, for less memory than rows need."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, groupby
+from itertools import accumulate
 from math import inf
 
 from cmcompiler.ir.graph import Graph, Node
@@ -17,7 +17,7 @@ from cmcompiler.plan.runs.calls import TileImages
 from cmcompiler.plan.runs.chains import Chain, Tail, chains, contracted, is_possible, tails
 from cmcompiler.plan.runs.run import TiledRun
 from cmcompiler.plan.runs.slices import SlicedRun
-from cmcompiler.plan.scratch import kept_scratch
+from cmcompiler.plan.scratch import kept_scratch, passing_scratch
 from cmcompiler.plan.streams.costs.runs import slicing_cost, tiling_cost
 from cmcompiler.plan.streams.costs.surcharge import surcharge
 
@@ -36,12 +36,6 @@ NEAR = 4
 FREE = 0.001
 """Part of all instructions that a run may take and still be worth it whatever the memory."""
 
-SHARES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
-"""Limits of the bytes of tiles: the memory that rows need, divided by each."""
-
-PRICES = range(-7, 6)
-"""Instructions of a byte, as powers of two of what a byte of the arena costs on average."""
-
 
 @dataclass(frozen=True, eq=False)
 class StageChoice:
@@ -52,6 +46,7 @@ class StageChoice:
         cost: instructions, roughly, more than as a whole.
         tiles: bytes of scratch.
         read: bytes of the rows that it reads or keeps, roughly.
+        kept: bytes of these that it keeps.
     """
 
     start: int
@@ -60,6 +55,7 @@ class StageChoice:
     cost: float
     tiles: int
     read: int
+    kept: int = 0
 
     def overlaps(self, other: StageChoice) -> bool:
         """Whether some nodes belong to both."""
@@ -74,10 +70,7 @@ class StageChoice:
 
 
 class RunSelection:
-    """The sets of runs for which instructions and memory together cost least, at several prices.
-
-    A set is a shortest path over the nodes. Memory is the rows that each stage reads, the tiles of
-    a run at most as large as a limit.
+    """The runs that operators can be, and what they and other stages take.
 
     Args:
         row_calls: those that compute each node row by row, if that is possible.
@@ -92,30 +85,7 @@ class RunSelection:
         effort: float,
     ) -> None:
         self._graph, self._isa, self._row_calls, self._effort = graph, isa, row_calls, effort
-        self._sets: dict[int, Mapping[int, list[tuple[StageChoice, ...]]]] = {}
-        self._impossible: set[StageChoice] = set()
-        self._useful: dict[int, list[StageChoice]] = {}
         self._known: dict[tuple[StageChoice, ...], Graph] = {}
-
-    def sets(self, size: int) -> Mapping[int, list[tuple[StageChoice, ...]]]:
-        """For each limit of tiles, sets from the fewest instructions to the least memory.
-
-        Args:
-            size: bytes that rows need at least.
-        """
-        if size not in self._sets:
-            average, limits = self._effort / size, (size // share for share in SHARES)
-            self._sets[size] = {most: self._within(most, average) for most in limits}
-        return self._sets[size]
-
-    def _within(self, most: int, average: float) -> list[tuple[StageChoice, ...]]:
-        """
-        Args:
-            most: bytes of tiles.
-            average: what a byte of the arena costs.
-        """
-        every = (self._possible(most, average * 2.0**power) for power in PRICES)
-        return [chosen for chosen in dict.fromkeys(every) if chosen]
 
     def graph(self, options: tuple[StageChoice, ...]) -> Graph:
         """The graph with such runs."""
@@ -207,71 +177,35 @@ class RunSelection:
                 same.append(option)
         return every
 
-    def _possible(self, most: int, price: float) -> tuple[StageChoice, ...]:
-        """The runs of the shortest path that kernels can take."""
-        while True:
-            chosen = self._shortest(most, price)
-            bad = [option for option in chosen if not self.is_possible(option)]
-            if not bad:
-                return chosen
-            self._impossible.update(bad)
-            self._useful.clear()
-
-    def _shortest(self, most: int, price: float) -> tuple[StageChoice, ...]:
-        count = len(self._graph.nodes)
-        costs = [0.0] + [inf] * count
-        last: list[StageChoice | None] = [None] * (count + 1)
-        if most not in self._useful:
-            self._useful[most] = [*self._find_useful(most)]
-        for option in self._useful[most]:
-            cost = costs[option.start] + option.cost + price * option.read
-            if cost < costs[option.end]:
-                costs[option.end], last[option.end] = cost, option
-        path: list[StageChoice] = []
-        at = last[count]
-        while at is not None:
-            path += [at] if at.run is not None else []
-            at = last[at.start]
-        return tuple(path[::-1])
-
-    def _find_useful(self, most: int) -> Iterator[StageChoice]:
-        """Options that no other one of the same nodes betters, in an order in which a path goes
-        through them.
-
-        Args:
-            most: bytes of tiles.
-        """
-        for _, same in groupby(self._options, lambda option: (option.end, option.start)):
-            possible = [
-                option
-                for option in same
-                if option.run is None or (option.tiles <= most and option not in self._impossible)
-            ]
-            useful: set[StageChoice] = set()
-            least: float = inf
-            for option in sorted(possible, key=lambda option: (option.cost, option.read)):
-                if option.read < least:
-                    useful.add(option)
-                    least = option.read
-            yield from (option for option in possible if option in useful)
-
     @cached_property
-    def _options(self) -> list[StageChoice]:
-        """In an order in which a path goes through them."""
-        every = [*self._single_stages, *self._runs]
-        return sorted(every, key=lambda option: (option.end, option.start))
+    def stages(self) -> list[StageChoice]:
+        """Each node that can compute rows, with one at a time and with more, and all runs."""
+        alone = zip(self._graph.nodes, self._row_calls, strict=True)
+        nodes = [(index, node, calls) for index, (node, calls) in enumerate(alone) if calls]
+        singles = [self._single(*each, band) for band in BANDS for each in nodes]
+        return [*singles, *self._runs]
+
+    @property
+    def has_runs(self) -> bool:
+        return bool(self._runs)
+
+    def ends_group(self, end: int) -> bool:
+        """Whether what the node before one leaves is there when its group ends."""
+        return end > 0 and any(call.accumulates for call in self._row_calls[end - 1])
 
     @cached_property
     def _single_stages(self) -> list[StageChoice]:
-        """Each node as it is."""
-        return list(self._singles)
+        """Each node as it is, with one row at a time."""
+        nodes = zip(self._graph.nodes, self._row_calls, strict=True)
+        return [self._single(index, node, calls, 1) for index, (node, calls) in enumerate(nodes)]
 
-    @property
-    def _singles(self) -> Iterator[StageChoice]:
-        for index, (node, calls) in enumerate(zip(self._graph.nodes, self._row_calls, strict=True)):
-            costs = (surcharge(node, _alone(call), self._isa).at(0) for call in calls)
-            read = sum(_rows_read(call) + kept_scratch(call.call) for call in calls)
-            yield StageChoice(index, index + 1, None, sum(costs), 0, read)
+    def _single(self, index: int, node: Node, calls: Sequence[RowCall], band: int) -> StageChoice:
+        banded = [_banded(call, band) for call in calls]
+        cost = sum(surcharge(node, call, self._isa).at(0) for call in banded)
+        tiles = max((passing_scratch(call) for call in calls if call.tiled), default=0)
+        kept = sum(kept_scratch(call.call) for call in calls)
+        read = sum(map(_rows_read, banded)) + kept
+        return StageChoice(index, index + 1, None, cost, tiles, read, kept)
 
     @cached_property
     def _runs(self) -> list[StageChoice]:
@@ -306,22 +240,26 @@ class RunSelection:
                     read = min(rows, tensors[0].shape[1]) * row_bytes(tensors[0])
                     read += images.kept_bytes
                     run = chain, node
-                    yield StageChoice(chain.start, chain.end, run, cost, images.tile_bytes, read)
+                    tiles, kept = images.tile_bytes, images.kept_bytes
+                    yield StageChoice(chain.start, chain.end, run, cost, tiles, read, kept)
 
 
 def _tensors(node: Node) -> tuple[Tensors, Tensors]:
     return node.inputs, node.outputs
 
 
-def _alone(call: RowCall) -> RowCall:
-    """The call with one row at a time."""
-    return call if call.call.kernel in OUTSIDE else call.banded(1)
+def _banded(call: RowCall, band: int) -> RowCall:
+    """The call with so many rows at a time; rows from outside come one by one, and runs have bands
+    of their own.
+    """
+    return call if call.tiled or call.call.kernel in OUTSIDE else call.banded(band)
 
 
 def _rows_read(call: RowCall) -> int:
-    """Bytes of the rows that a row takes, of all images."""
+    """Bytes of the rows that a band takes, of all images."""
     sizes = (
-        max(1, (reach.high - reach.low) // reach.divisor + 1) * row_bytes(tensor)
+        max(1, (reach.high - reach.low + (call.band - 1) * reach.factor) // reach.divisor + 1)
+        * row_bytes(tensor)
         for tensor, reach in call.reads.items()
     )
     return sum(sizes)

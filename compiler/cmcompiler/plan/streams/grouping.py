@@ -16,7 +16,7 @@ from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.plan.arena import Steps, aligned, in_use
 from cmcompiler.plan.lifetimes import Liveness, analyse
-from cmcompiler.plan.scratch import call_scratch, kept_scratch
+from cmcompiler.plan.scratch import call_scratch, kept_scratch, passing_scratch
 from cmcompiler.plan.storage import Storage
 from cmcompiler.plan.streams.encoding import PROGRESS_BYTES, is_encodable
 from cmcompiler.plan.streams.group import make_group
@@ -116,6 +116,15 @@ class Grouping:
         if (start, end) not in self._bounds:
             self._bounds[start, end] = self._find_bound(start, end)
         return self._bounds[start, end]
+
+    def frame(self, start: int, end: int) -> tuple[int, int]:
+        """Bytes that a group needs beside its rings and scratch, and those that it saves if its
+        output takes the place of an input, but for the rows between both.
+        """
+        _, whole = self._inner(start, end)
+        pair = self._pair(start, end, whole)
+        saved = min(aligned(tensor.nbytes) for tensor in pair) if pair else 0
+        return self._passing[start] + self._written(whole, start), saved
 
     def make(
         self, start: int, end: int, bands: tuple[int, ...], upward: bool = False
@@ -328,21 +337,12 @@ class Grouping:
     def _scratch_of(self, call: RowCall) -> tuple[int, int]:
         """Bytes of scratch from turn to turn, and during one, of a call with some band."""
         if id(call) not in self._scratch:
-            self._scratch[id(call)] = kept_scratch(call.call), _passing(call)
+            self._scratch[id(call)] = kept_scratch(call.call), passing_scratch(call)
         return self._scratch[id(call)]
 
 
 def _size(tensor: Tensor) -> int:
     return tensor.nbytes
-
-
-def _passing(call: RowCall) -> int:
-    """Bytes of scratch during a turn."""
-    own, *parts = (
-        sum(aligned(piece.size) for piece in call_scratch(each) if not piece.kept)
-        for each in (call.call, *(tiled.call for tiled in call.tiled))
-    )
-    return own + max(parts, default=0)
 
 
 def _scratch(call: KernelCall) -> int:

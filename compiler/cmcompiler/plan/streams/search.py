@@ -158,6 +158,20 @@ class Search:
         fits = upward is not None and upward.bytes <= limit and upward.takeover is not None
         return upward if fits else None
 
+    @property
+    def whole(self) -> Sequence[int]:
+        """Bytes in use during each node that computes whole tensors."""
+        return self._grouping.whole
+
+    def frame(self, start: int, end: int) -> tuple[int, int]:
+        """Bytes that a group needs beside its rings: see Grouping."""
+        return self._grouping.frame(start, end)
+
+    def group_bytes(self, start: int, end: int) -> int:
+        """Bytes that a group needs at least."""
+        stream = self._stream(start, end, LEAST)
+        return NEVER if stream is None else stream.bytes
+
     @cached_property
     def least_peak(self) -> int:
         """The smallest maximum of bytes in use."""

@@ -16,11 +16,9 @@ from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.plan.runs.fitting import Fitting
+from cmcompiler.plan.runs.partition import Partition
 from cmcompiler.plan.runs.selection import RunSelection
 from cmcompiler.plan.way import Way
-
-SIZE = 16384
-"""Bytes that rows need at least."""
 
 
 def planned(isa: Isa, budget: int | None) -> Plan:
@@ -47,29 +45,20 @@ def test_a_budget_that_no_plan_meets_names_the_smallest_one() -> None:
         planned(Isa.DSP, 2048)
 
 
-def chosen_from(graph: Graph) -> RunSelection:
+def partition_of(graph: Graph) -> tuple[RunSelection, Partition]:
     way = Way(graph, Isa.DSP)
-    return RunSelection(graph, Isa.DSP, way.row_calls, way.whole.effort)
-
-
-def test_sets_go_from_few_instructions_to_little_memory() -> None:
-    graph = bottlenecks()
-    selection = chosen_from(graph)
-    every = selection.sets(SIZE)
-    assert any(every.values())
-    for most, sets in every.items():
-        costs = [sum(option.cost for option in chosen) for chosen in sets]
-        assert costs == sorted(costs)
-        for chosen in sets:
-            ends = [(option.start, option.end) for option in chosen]
-            assert all(a[1] <= b[0] for a, b in pairwise(ends))
-            assert all(option.tiles <= most for option in chosen)
-            assert len(selection.graph(chosen).nodes) < len(graph.nodes)
+    selection = RunSelection(graph, Isa.DSP, way.row_calls, way.whole.effort)
+    searched = way.measured
+    return selection, Partition(
+        selection,
+        way.search,
+        lambda runs: Way(selection.graph(runs), Isa.DSP, measured=searched).search,
+    )
 
 
 def test_pairs_take_fewer_instructions_than_the_runs_that_they_replace() -> None:
-    selection = chosen_from(bottlenecks())
-    chosen = next(sets[-1] for sets in selection.sets(SIZE).values() if sets)
+    selection, partition = partition_of(bottlenecks())
+    chosen = partition.smallest
     costliest = max(chosen, key=lambda option: option.cost)
     pairs = [*selection.pairs(chosen, costliest, 4096)]
     assert pairs
@@ -81,8 +70,8 @@ def test_pairs_take_fewer_instructions_than_the_runs_that_they_replace() -> None
 
 
 def test_other_tiles_of_the_same_nodes_take_less_memory_for_more_instructions() -> None:
-    selection = chosen_from(bottlenecks())
-    chosen = next(sets[-1] for sets in selection.sets(SIZE).values() if sets)
+    selection, partition = partition_of(bottlenecks())
+    chosen = partition.smallest
     every = selection.cheaper(max(chosen, key=lambda option: option.cost))
     assert len(every) > 1
     for same in every:
@@ -101,10 +90,10 @@ def fitting_of(graph: Graph, cost: int) -> Fitting:
     def least(changed: Graph) -> int:
         return 1000 if changed.nodes[0] is not graph.nodes[0] else 9000
 
-    selection = chosen_from(graph)
+    selection, partition = partition_of(graph)
     return Fitting(
         selection,
-        selection.sets(SIZE),
+        partition,
         least,
         lambda changed, limit: least(changed) <= limit,
         lambda changed, limit: cost * len(changed.nodes),
