@@ -1,4 +1,7 @@
-"""Products and running extremes in log2(n) steps: each takes twice as many elements as before."""
+"""Products, running extremes and logarithms of running sums of exponentials in log2(n) steps.
+
+Each step takes twice as many elements as the one before.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,32 @@ from cmcompiler.frontend.rewrites.editing import (
     named_arguments,
     replace,
 )
+from cmcompiler.frontend.rewrites.logarithms import soft_maximum
+from cmcompiler.frontend.rewrites.traced import apply_rules
 
 aten = torch.ops.aten
 
 PRODUCTS = (aten.prod.default, aten.prod.dim_int)
+RUNNING = {
+    aten.cumprod.default: aten.mul.Tensor,
+    aten.logcumsumexp.default: aten.logaddexp.default,
+}
 EXTREMES = {aten.cummax.default: aten.maximum.default, aten.cummin.default: aten.minimum.default}
 
 
 def double_scans(module: GraphModule) -> None:
-    """Replaces products, running ones, and running extremes whose indices nothing uses."""
+    """Replaces products, what runs, and running extremes whose indices nothing uses."""
     for node in list(module.graph.nodes):
         if node.target in PRODUCTS and fake(node).dtype == torch.float32:
             _multiply(node, named_arguments(node))
-        if node.target is aten.cumprod.default:
-            _replace(node, node, aten.mul.Tensor)
+        if node.target in RUNNING:
+            _replace(node, node, RUNNING[node.target])
         elif node.target in EXTREMES:
             results = [user for user in node.users if user.users]
             if all(user.target is getitem and user.args[1] == 0 for user in results):
                 for result in results:
                     _replace(node, result, EXTREMES[node.target])
+    apply_rules(module, {aten.logaddexp.default: soft_maximum})
 
 
 def _replace(node: Node, result: Node, operator: torch._ops.OpOverload) -> None:

@@ -1,4 +1,4 @@
-"""Running extremes and products in a few steps."""
+"""Running extremes, products and logarithms of sums in a few steps."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ def test_scans(name: str, size: int) -> None:
     steps = (size - 1).bit_length()
     assert sum(f".{name}." in each for each in operators) == steps
     assert len(operators) == 5 * steps
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 16])
+def test_logarithms_of_running_sums(size: int) -> None:
+    x = 9 * torch.randn(3, size, 2, generator=torch.Generator().manual_seed(size))
+    module = Function(lambda x: x.logcumsumexp(1))
+    operators = targets(rewritten(module, x, by=double_scans))
+    assert not any("log" in each for each in operators)
+    assert sum(".softplus." in each for each in operators) == (size - 1).bit_length()
 
 
 def test_extremes_whose_indices_are_used_stay() -> None:
