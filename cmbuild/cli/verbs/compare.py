@@ -32,7 +32,8 @@ BEFORE and AFTER are each a folder of one or more builds, a file that `run --jso
 --json` printed, or a revision of git, which this cmbuild builds beside the others. AFTER is by
 default the project as it is. Two models (.tflite, .pte, .pt2, path.py[:callable], a name of the
 project or the zoo) are run on each --board, side by side; modules take --weights, and a program's
-SNR is then to the other one's float model.
+SNR is then to the other one's float model. `HEAD~1 --model kws` compares one of a project with its
+former self.
 
 Thresholds are changes: +1% of the former value, +2K bytes; of shares, points.
 
@@ -116,7 +117,7 @@ def command(
         choices = {"io": io, "weights": weights}
         chosen = {name: value for name, value in choices.items() if value is not None}
         sides = _Sides(work, models, boards, build_dir, jobs, chosen=chosen)
-        both = sides.judged(sides.named(before), sides.named(after))
+        both = sides.judged(*sides.named(before, after))
         result = comparison.compare(*both, limits)
         work.show(CompareReport(result))
         if html is not None:
@@ -151,26 +152,39 @@ class _Sides:
         self._stages: dict[str, dict[str, SimulateStage]] = {}
         self._folders: set[Path] = set()
 
-    def named(self, name: str | None) -> Side:
-        """A path, a revision, or the project as it is if None."""
+    def named(self, before: str, after: str | None) -> tuple[Side, Side]:
+        """
+        Raises:
+            UsageError: one is a model, and the other is not.
+        """
+        from cmbuild.errors import UsageError
+
+        others = [name for name in (before, after) if name is None or not _is_model(name)]
+        if others and self._chosen:
+            raise UsageError(
+                message=f"--{next(iter(self._chosen))} is for models; "
+                f"{others[0] or 'the project'} is not one",
+                hint="a project's models have their options in cmbuild.toml",
+            )
+        if len(others) == 1:
+            model = after if others[0] == before else before
+            raise UsageError(
+                message=f"{model} is a model; {others[0] or 'the project'} is not one",
+                hint="name a second model, or `--model NAME` of two revisions or results",
+            )
+        return self._of(before), self._of(after)
+
+    def _of(self, name: str | None) -> Side:
+        """A model, a path, a revision, or the project as it is if None."""
         from cmbuild.errors import UsageError
         from cmbuild.projects.project import needed_project
         from cmbuild.projects.revision import revision
         from cmbuild.projects.saved import read_side
-        from cmcompiler.importer.suffixes import MODELS
 
-        if name is not None and name.partition(":")[0].endswith(MODELS):
-            return self._of_model(name)
-        if self._chosen and (name is None or not _is_model(name)):
-            option = next(iter(self._chosen))
-            raise UsageError(
-                message=f"--{option} is for models; {name or 'the project'} is not one",
-                hint="a project's models have their options in cmbuild.toml",
-            )
-        if name is not None and Path(name).exists():
-            return self._filtered(read_side(Path(name)))
         if name is not None and _is_model(name):
             return self._of_model(name)
+        if name is not None and Path(name).exists():
+            return self._filtered(read_side(Path(name)))
         if name is not None and name.endswith(".json"):
             raise UsageError(message=f"{name} not found", hint="`cmbuild run --json` prints one")
         project = needed_project()
@@ -268,11 +282,14 @@ class _Sides:
 
 
 def _is_model(name: str) -> bool:
-    """Whether the project or the zoo has a model of this name."""
+    """Whether it is the path of a model, or one's name in the project or the zoo."""
     from cmbuild.projects.project import find_project
     from cmcompiler import zoo
+    from cmcompiler.importer.suffixes import MODELS
 
-    return name in zoo.names() or name in find_project().models
+    if name.partition(":")[0].endswith(MODELS):
+        return True
+    return not Path(name).exists() and (name in zoo.names() or name in find_project().models)
 
 
 def _judged(
