@@ -16,16 +16,13 @@ static inline int32_t change_scale_element(const void *input, int32_t from, int3
     return from == 1 ? ((const int8_t *)input)[i] : ((const uint8_t *)input)[i];
 }
 
-/* Inlined where the sizes of elements are known. */
-static inline __attribute__((always_inline)) void
-change_all(const struct cm_change_scale *op, const void *input, void *output, int32_t source, int32_t to)
+static inline void change(const struct cm_change_scale by, const void *input, void *output, int32_t from,
+                          int32_t to)
 {
-    const struct cm_change_scale by = *op;
-    const int64_t half = (int64_t)1 << (by.shift - 1);
     for (int32_t i = 0; i < by.count; ++i) {
-        int64_t product = (int64_t)(change_scale_element(input, source, i) - by.before) * by.multiplier;
-        int32_t steps = (int32_t)((product + half) >> by.shift);
-        int32_t value = cm_clamp(steps + by.after, by.minimum, by.maximum);
+        int32_t x = change_scale_element(input, from, i);
+        int32_t sum = x * by.upper + ((x * by.lower + by.lower_constant) >> 16) + by.upper_constant;
+        int32_t value = cm_clamp((sum >> by.shift) + by.after, by.minimum, by.maximum);
         if (to == 1)
             ((int8_t *)output)[i] = (int8_t)value;
         else
@@ -38,10 +35,11 @@ void cm_change_scale(const struct cm_context *context, const struct cm_call *cal
     const struct cm_change_scale *op = call->arguments;
     const void *input = cm_read(context, op->input);
     void *output = cm_write(context, op->output);
-    if (op->source == 1 && op->to == 2)
-        change_all(op, input, output, 1, 2);
-    else if (op->source == 2 && op->to == 1)
-        change_all(op, input, output, 2, 1);
+    /* Mixed networks change between int8 and int16: a loop for each. */
+    if (op->source == 2 && op->to == 1)
+        change(*op, input, output, 2, 1);
+    else if (op->source == 1 && op->to == 2)
+        change(*op, input, output, 1, 2);
     else
-        change_all(op, input, output, op->source, op->to);
+        change(*op, input, output, op->source, op->to);
 }

@@ -20,8 +20,17 @@ from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.element_channels import function_rule
 
 MULTIPLIER_BITS = 31
+FLOAT_BITS = 22
+"""From the product of two rounded floats on, these are the bits that the ratio of scales has."""
+
 LEAST_SHIFT, MOST_SHIFT = 18, 46
-"""With a number of 17 bits the product has 48, and what is left of it no more than 30."""
+"""Sums of products have 47 bits, and no more than 29 once shifted."""
+
+_LOWER_BITS = 16
+"""Bits of multipliers and constants whose products are computed apart: all fit 32 bits then."""
+
+_ANY = 1 << 61
+"""Beyond all sums of numbers that are not at the ends."""
 
 WIDE = (np.int32, np.int64)
 """Types whose numbers are cut to those of NARROW first."""
@@ -38,9 +47,11 @@ class ChangeScaleArguments(Arguments):
     input: Place
     output: Place
     count: Int32
-    before: Int32
-    multiplier: Int32
-    shift: Int32
+    upper: Annotated[Int32, "the multiplier without its lowest 16 bits"]
+    lower: Annotated[Int32, "these bits"]
+    upper_constant: Annotated[Int32, "the constant without its lowest 16 bits"]
+    lower_constant: Annotated[Int32, "these bits"]
+    shift: Annotated[Int32, "of the sum without its lowest 16 bits"]
     after: Int32
     minimum: Int32
     maximum: Int32
@@ -48,15 +59,59 @@ class ChangeScaleArguments(Arguments):
     to: Int32
 
 
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Results that sums of integers times a multiplier and a constant are to have, once shifted.
+
+    Attributes:
+        given: the integers.
+        least, most: sums that give their results.
+    """
+
+    given: Array
+    least: Array
+    most: Array
+
+    @classmethod
+    def of(cls, given: Array, results: Array, ends: tuple[int, int], shift: int) -> _Steps:
+        """
+        Args:
+            ends: results that all sums beyond them have, too.
+        """
+        steps = results.astype(np.int64)
+        least = np.where(steps > ends[0], steps << shift, -_ANY)
+        most = np.where(steps < ends[1], ((steps + 1) << shift) - 1, _ANY)
+        return cls(given.astype(np.int64), least, most)
+
+    def fit(self, multiplier: int, constant: int, largest: int) -> tuple[int, int] | None:
+        """A multiplier and a constant that give all results, near to given ones; None if there
+        are none: floats round their products, to either side.
+        """
+        spare = (multiplier >> FLOAT_BITS) + 1
+        low, high = multiplier - spare, min(multiplier + spare, largest)
+        while low <= high:
+            least, most = (each - self.given * multiplier for each in (self.least, self.most))
+            at_least, at_most = int(np.argmax(least)), int(np.argmin(most))
+            if least[at_least] <= most[at_most]:
+                return multiplier, min(max(constant, int(least[at_least])), int(most[at_most]))
+            if self.given[at_least] > self.given[at_most]:
+                low = multiplier + 1
+            else:
+                high = multiplier - 1
+            multiplier = (low + high) // 2
+        return None
+
+
 @dataclass(frozen=True)
 class ChangeScale(Op):
-    """clamp(((x - before) · multiplier + 2^(shift - 1)) >> shift + after) of int8, uint8 or int16,
-    or of int32 and int64 within the bounds of int16.
+    """clamp((x · multiplier + constant >> shift) + after) of int8, uint8 or int16, or of int32 and
+    int64 within the bounds of int16.
 
     Attributes:
         dtype: of the output, int8 or int16.
-        before, after: zero points.
+        constant: half a step, less the input's zero point times the multiplier; or near to it.
         shift: from LEAST_SHIFT to MOST_SHIFT.
+        after: zero point of the output.
     """
 
     label = "requantize"
@@ -64,8 +119,8 @@ class ChangeScale(Op):
     in_place = frozenset({0})
 
     dtype: np.dtype[Any]
-    before: int
     multiplier: int
+    constant: int
     shift: int
     after: int
     minimum: int
@@ -91,15 +146,18 @@ class ChangeScale(Op):
         ends = (int(expected[0]), int(expected[-1]))
         if not isfinite(ratio) or (source in WIDE and ends != (to.minimum, to.maximum)):
             return None
-        shift = min(MULTIPLIER_BITS - frexp(ratio)[1], MOST_SHIFT)
-        multiplier = round(ratio * 2.0**shift)
-        if shift < LEAST_SHIFT or multiplier >= 1 << MULTIPLIER_BITS:
+        # A zero point of int16 takes a bit of the sum.
+        bits = MULTIPLIER_BITS - (limits.bits > 8 and zero_point != 0)
+        shift = min(bits - frexp(ratio)[1], MOST_SHIFT)
+        multiplier, largest = round(ratio * 2.0**shift), (1 << bits) - 1
+        if shift < LEAST_SHIFT or multiplier > largest:
             return None
-        op = cls(
-            *(to.dtype, zero_point, multiplier, shift),
-            *(to.zero_point, to.minimum, to.maximum),
-        )
-        return op if np.array_equal(op.reference(every)[0], expected) else None
+        bounds = to.minimum - to.zero_point, to.maximum - to.zero_point
+        steps = _Steps.of(every, expected.astype(np.int64) - to.zero_point, bounds, shift)
+        fit = steps.fit(multiplier, (1 << (shift - 1)) - zero_point * multiplier, largest)
+        if fit is None:
+            return None
+        return cls(to.dtype, *fit, shift, to.zero_point, to.minimum, to.maximum)
 
     @property
     def turned(self) -> ChangeScale:
@@ -112,19 +170,22 @@ class ChangeScale(Op):
         given = inputs[0]
         if given.dtype in WIDE:
             given = np.clip(given, np.iinfo(NARROW).min, np.iinfo(NARROW).max)
-        steps = (given.astype(np.int64) - self.before) * self.multiplier
-        steps = ((steps + (1 << (self.shift - 1))) >> self.shift) + self.after
-        return (np.clip(steps, self.minimum, self.maximum).astype(self.dtype),)
+        steps = (given.astype(np.int64) * self.multiplier + self.constant) >> self.shift
+        return (np.clip(steps + self.after, self.minimum, self.maximum).astype(self.dtype),)
 
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         source = inputs[0].dtype
+        upper, lower = divmod(self.multiplier, 1 << _LOWER_BITS)
+        upper_constant, lower_constant = divmod(self.constant, 1 << _LOWER_BITS)
         arguments = ChangeScaleArguments(
             input=Address(inputs[0]),
             output=Address(outputs[0]),
             count=outputs[0].numel,
-            before=self.before,
-            multiplier=self.multiplier,
-            shift=self.shift,
+            upper=upper,
+            lower=lower,
+            upper_constant=upper_constant,
+            lower_constant=lower_constant,
+            shift=self.shift - _LOWER_BITS,
             after=self.after,
             minimum=self.minimum,
             maximum=self.maximum,

@@ -104,6 +104,9 @@ def test_unsigned_bytes_as_floats_go_by_table() -> None:
         (INT16, Dequantize(0.00031, 0), COARSE),
         (INT16, Cast(FLOAT), Quantize(INT8, 211.7, -11, -128, 127)),
         (INT16, Dequantize(0.0007, -5), Quantize(INT16, 0.0013, 19, -30000, 32767)),
+        (INT16, Dequantize(0.5, -32768), Quantize(INT8, 131.3, -128, -128, 127)),
+        (INT16, Dequantize(0.5, 32767), Quantize(INT8, 131.3, 127, -128, 127)),
+        (INT8, Dequantize(0.5, -128), Quantize(INT16, 0.0041, 0, -32768, 32767)),
         (INT32, Cast(FLOAT), Quantize(INT8, 0.73, -11, -128, 127)),
         (INT64, Cast(FLOAT), Quantize(INT8, 1 / 128, -128, -128, 127)),
         (INT64, Cast(FLOAT), Quantize(INT16, 1 / 512, 0, -32767, 32767)),
@@ -121,6 +124,37 @@ def test_larger_numbers_are_multiplied(
         *(evaluate(graph, (given,)).outputs[0] for graph in (before, after))
     )
     runtime.check(Example(replace(after, nodes=_live(after)), (given,)))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "steps"),
+    [
+        (INT16, INT8, (0.0003, 0.078)),
+        (INT8, INT16, (0.078, 0.0003)),
+    ],
+)
+def test_all_but_few_scales_have_a_multiplier(
+    source: np.dtype[np.generic], target: np.dtype[np.generic], steps: tuple[float, float]
+) -> None:
+    """Products of floats round to either side, so another multiplier than the ratio may be it."""
+    random = np.random.default_rng(5)
+    limits, every = np.iinfo(target), np.arange(np.iinfo(source).min, np.iinfo(source).max + 1)
+    without = 0
+    for _ in range(100):
+        before, after = (step * random.uniform(0.5, 2) for step in steps)
+        points = [
+            int(random.integers(-128, 128)) if kind == INT8 else 0 for kind in (source, target)
+        ]
+        real = Dequantize(before, points[0])
+        quantize = Quantize(target, after, points[1], limits.min, limits.max)
+        op = ChangeScale.equal_to(real, points[0], source, quantize)
+        without += op is None
+        if op is not None:
+            (floats,) = real.reference(every.astype(source))
+            np.testing.assert_array_equal(
+                op.reference(every.astype(source)), quantize.reference(floats)
+            )
+    assert without <= 3
 
 
 def test_what_no_multiplier_gives_stays_float_in_between() -> None:

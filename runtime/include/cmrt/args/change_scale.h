@@ -9,8 +9,15 @@ struct cm_change_scale {
     cm_ref input;
     cm_ref output;
     int32_t count;
-    int32_t before;
-    int32_t multiplier;
+    /* the multiplier without its lowest 16 bits */
+    int32_t upper;
+    /* these bits */
+    int32_t lower;
+    /* the constant without its lowest 16 bits */
+    int32_t upper_constant;
+    /* these bits */
+    int32_t lower_constant;
+    /* of the sum without its lowest 16 bits */
     int32_t shift;
     int32_t after;
     int32_t minimum;
