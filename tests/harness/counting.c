@@ -2,6 +2,7 @@
 #include "cmrt/add_rows.h"
 #include "cmrt/attention.h"
 #include "cmrt/bilinear.h"
+#include "cmrt/change_scale.h"
 #include "cmrt/copy.h"
 #include "cmrt/dot.h"
 #include "cmrt/elementwise.h"
@@ -296,6 +297,12 @@ void cm_isa_choose_bytes(const uint8_t *condition, int32_t condition_step, struc
     counts.outputs += count;
 }
 
+void cm_isa_change_scale(const struct cm_change_scale *op, const void *in, void *out)
+{
+    (void)in, (void)out;
+    counts.outputs += op->count;
+}
+
 void cm_isa_lookup_s8(const int8_t *in, const int8_t *table, int8_t *out, int32_t count)
 {
     (void)in, (void)table, (void)out;
@@ -392,20 +399,14 @@ int32_t cm_isa_filter_s16(const int16_t *from, int16_t *to, const int16_t *weigh
     return sum;
 }
 
-void cm_isa_lstm_step_s8(const struct cm_lstm_step *step)
-{
-    counts.outputs += step->units;
-}
-
-void cm_isa_lstm_step_clipped_s8(const struct cm_lstm_step *step)
-{
-    counts.outputs += step->units;
-}
-
-void cm_isa_gru_step_s8(const struct cm_gru_step *step)
-{
-    counts.outputs += step->units;
-}
+#define STEP(name, type)                                                                                     \
+    void cm_isa_##name(const struct type *step)                                                              \
+    {                                                                                                        \
+        counts.outputs += step->units;                                                                       \
+    }
+STEP(lstm_step_s8, cm_lstm_step)
+STEP(lstm_step_clipped_s8, cm_lstm_step)
+STEP(gru_step_s8, cm_gru_step)
 
 void cm_isa_rnn_step_s8(const int16_t *gates, const struct cm_gate_entry *table,
                         const struct cm_narrowing *narrowing, int8_t *out, int32_t units)

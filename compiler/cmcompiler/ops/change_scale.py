@@ -14,10 +14,12 @@ from cmcompiler.ir.layout import Int32, Place
 from cmcompiler.ir.op import Address, Array, KernelCall, Op, RowCall, Tensors
 from cmcompiler.ir.rows import element_rows
 from cmcompiler.ir.work import Arguments
-from cmcompiler.isa import Isa
+from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.activation import Activation
 from cmcompiler.ops.quantize import Quantize
 from cmcompiler.ops.support.element_channels import function_rule
+
+CHANGE_SCALE = Microkernel("change_scale", mve=True)
 
 MULTIPLIER_BITS = 31
 FLOAT_BITS = 22
@@ -192,7 +194,7 @@ class ChangeScale(Op):
             source=source.itemsize if source.kind == "i" else 0,
             to=self.dtype.itemsize,
         )
-        return [KernelCall.of("change_scale", arguments)]
+        return [KernelCall.of("change_scale", arguments, microkernel=CHANGE_SCALE)]
 
     def row_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[RowCall]:
         (call,) = self.kernel_calls(inputs, outputs, isa)

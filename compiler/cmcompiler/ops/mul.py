@@ -29,7 +29,7 @@ ZERO_POINTS = range(INT8.minimum, INT8.maximum + 1)
 
 MUL = Microkernel("mul_s8")
 MUL_RIGHT = Microkernel("mul_right_s8", dsp=True, mve=True)
-MUL16 = Microkernel("mul_s16")
+MUL16 = Microkernel("mul_s16", mve=True)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,56 @@
+"""Sums and products of int16 tensors: every runtime against the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.examples import Example, single
+from harness.runtime import Runtime
+from harness.strategies import array, broadcasts, rescales, seeds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cmcompiler.ops.add import Add
+from cmcompiler.ops.mul import Mul
+from cmcompiler.ops.support.requantize import Range16
+from cmcompiler.ops.support.requantize16 import INT16
+
+factors = rescales(st.integers(-31, 31)).map(lambda each: replace(each, zero_point=0))
+limits = st.just(INT16) | st.builds(Range16, st.integers(-32768, -1), st.integers(0, 32767))
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Example:
+    case = draw(broadcasts())
+    lhs, rhs = (array(each.shape, "int16", draw(seeds)) for each in (case.lhs, case.rhs))
+    if draw(st.booleans()):
+        op = Mul(case.loops, case.shape, 0, 0, draw(factors), draw(limits))
+        return single(op, lhs, rhs)
+    scales = [draw(factors) for _ in range(3)]
+    for place in range(2):
+        if draw(st.booleans()):
+            scales[place] = replace(scales[place], multiplier=-scales[place].multiplier)
+    return single(Add(case.loops, case.shape, *scales, draw(limits)), lhs, rhs)
+
+
+@st.composite
+def close_pairs(draw: st.DrawFn) -> Example:
+    """With scales as those of an export, so that results are spread over their range."""
+    example = draw(pairs())
+    op, shift = example.graph.nodes[0].op, draw(st.integers(-3, 0))
+    assert isinstance(op, Add | Mul)
+    op = replace(op, output=replace(op.output, shift=shift - 14))
+    if isinstance(op, Add):
+        sides = [replace(side, shift=shift) for side in (op.lhs, op.rhs)]
+        # The one of the larger scale, which exports halve.
+        larger = draw(st.integers(0, 1))
+        sign = draw(st.sampled_from((-1, 1)))
+        sides[larger] = replace(sides[larger], multiplier=sign << 30, shift=0)
+        op = replace(op, lhs=sides[0], rhs=sides[1])
+    return single(op, *example.inputs)
+
+
+@settings(max_examples=10)
+@given(st.lists(pairs() | close_pairs(), min_size=1, max_size=40))
+def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
