@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from harness.examples import Example
 from harness.fed_graphs import fed_graphs
 from harness.image_graphs import image_graphs, viewed
-from harness.run_graphs import run_graphs
+from harness.run_graphs import pooled_graphs, run_graphs
 from harness.runtime import Machine, case_of, first_mistake
 from harness.structs import check_words
 from hypothesis import HealthCheck, Phase, given, settings
@@ -40,7 +40,7 @@ BATCH = 40
 
 GRAPHS = st.one_of(
     *(run_graphs(), run_graphs(), run_graphs(), run_graphs()),
-    *(image_graphs(), image_graphs().map(viewed), fed_graphs()),
+    *(image_graphs(), image_graphs().map(viewed), fed_graphs(), pooled_graphs()),
 )
 
 
@@ -93,7 +93,13 @@ class Tally:
     findings: dict[str, str] = field(default_factory=dict)
 
 
-def fuzz_plans(count: int, seed: int, machines: Mapping[Isa, Machine], tally: Tally) -> None:
+def fuzz_plans(
+    count: int,
+    seed: int,
+    machines: Mapping[Isa, Machine],
+    tally: Tally,
+    graphs: st.SearchStrategy[Example] = GRAPHS,
+) -> None:
     """Plans of so many graphs, one in turn for each machine; the same from the same seed."""
     waiting: dict[Isa, list[Planned]] = {isa: [] for isa in machines}
     chance, turn = random.Random(seed), 0
@@ -106,7 +112,7 @@ def fuzz_plans(count: int, seed: int, machines: Mapping[Isa, Machine], tally: Ta
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(example=GRAPHS)
+    @given(example=graphs)
     def planned(example: Example) -> None:
         nonlocal turn
         isa = list(machines)[turn % len(machines)]

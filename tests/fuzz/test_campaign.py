@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from harness.images import kernel_harness
+from harness.run_graphs import pooled_graphs
 from harness.runtime import Machine
 
 from cmcompiler.importer.suffixes import PROGRAMS
@@ -102,7 +103,9 @@ def test_plans_of_any_memory_are_right(campaign: Campaign) -> None:
     native = Machine("native", campaign.harnesses[Isa.SCALAR], Isa.SCALAR, campaign.folder)
     tally = plans.Tally()
     plans.fuzz_plans(3, seed=10, machines={Isa.SCALAR: native}, tally=tally)
+    plans.fuzz_plans(2, 2, {Isa.SCALAR: native}, tally, pooled_graphs())
     assert not tally.findings, "\n".join(tally.findings.values())
     assert tally.kinds["scalar"] > 10 and set(tally.kinds) <= {"scalar", "refused", *plans.KINDS}
-    for kind in ("in bands", "in runs of tiles", "in rows of inputs", "with sums in place"):
+    kinds = ("in bands", "in runs of tiles", "in rows of inputs", "with sums in place")
+    for kind in (*kinds, "in runs of slices"):
         assert tally.kinds[kind] > 2, kind

@@ -14,9 +14,11 @@ from cmcompiler.ir.graph import Graph, Node, Port
 from cmcompiler.ir.op import Address, Op, PackedPart, Patch, TilePlace, Word
 from cmcompiler.ir.tensor import Tensor
 from cmcompiler.isa import Isa
+from cmcompiler.ops.avg_pool2d import AvgPool2d
 from cmcompiler.ops.conv2d import Conv2d
 from cmcompiler.ops.depthwise_conv2d import DepthwiseConv2d
-from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.max_pool2d import MaxPool2d
+from cmcompiler.ops.support.requantize import Range, Requantize
 from cmcompiler.ops.support.window import Window
 from cmcompiler.plan.runs.chains import Chain, Tail, chains, contracted, is_possible, tails
 from cmcompiler.plan.runs.tiling import Keeping
@@ -78,6 +80,14 @@ class Bottlenecks(Drawing):
         weights = self._data.int8(*window.kernel, channels)
         return self.add(DepthwiseConv2d(weights, bias, window, 3, scale, shape), x, shape=shape)
 
+    def pooled(self, x: Tensor) -> Tensor:
+        """The mean or maximum of each channel, by a pool."""
+        _, height, width, channels = x.shape
+        shape, window = (1, 1, 1, channels), Window((height, width), (height, width))
+        maximum = MaxPool2d(window, shape, Range(-100, 90))
+        pool = self._draw(st.sampled_from([AvgPool2d(window, shape), maximum]))
+        return self.add(pool, x, shape=shape)
+
     def block(self, x: Tensor) -> Tensor:
         draw, start = self._draw, x
         if draw(st.sampled_from([True, True, False])):
@@ -104,6 +114,18 @@ def run_graphs(draw: st.DrawFn) -> Example:
             x = drawing.pixels(x, draw(st.sampled_from([32, 256])))
         x = drawing.total(x)
     return Example(drawing.graph(x), (data.int8(*shape),))
+
+
+@st.composite
+def pooled_graphs(draw: st.DrawFn) -> Example:
+    """A small image, of many channels in the end, and its mean or maximum: slices save most."""
+    size = st.integers(4, 8)
+    shape = (1, draw(size), draw(size), draw(st.sampled_from([8, 16])))
+    data = draw(numbers)
+    drawing = Bottlenecks(draw, data, shape)
+    x = drawing.block(drawing.input) if draw(st.booleans()) else drawing.input
+    x = drawing.pixels(x, draw(st.sampled_from([128, 256, 320])))
+    return Example(drawing.graph(drawing.pooled(x)), (data.int8(*shape),))
 
 
 def in_runs(example: Example, isa: Isa, tiles: list[Tiles]) -> tuple[Example, int]:
