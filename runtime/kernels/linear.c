@@ -38,6 +38,48 @@ void cm_linear_half_up(const struct cm_context *context, const struct cm_call *c
     apply(context, call, cm_isa_gemm_s8_half_up);
 }
 
+/* With Helium, by depth. */
+void cm_linear_shallow(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_shallow);
+}
+
+void cm_linear_shallow_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_shallow_half_up);
+}
+
+void cm_linear_deep(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_deep);
+}
+
+void cm_linear_deep_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_deep_half_up);
+}
+
+/* With Helium, of rows side by side. */
+void cm_linear_shallow_dense(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_shallow_dense);
+}
+
+void cm_linear_shallow_dense_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_shallow_dense_half_up);
+}
+
+void cm_linear_dense_64_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_dense_64_half_up);
+}
+
+void cm_linear_dense_128_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_dense_128_half_up);
+}
+
 /* With weights whose pairs do not suit the DSP extension. */
 void cm_linear_apart(const struct cm_context *context, const struct cm_call *call)
 {
@@ -191,6 +233,54 @@ void cm_linear_clamped(const struct cm_context *context, const struct cm_call *c
 void cm_linear_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_linear_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_shallow_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_shallow(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_shallow_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_shallow_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_deep_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_deep(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_deep_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_deep_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_shallow_dense_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_shallow_dense(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_shallow_dense_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_shallow_dense_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_dense_64_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_dense_64_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_dense_128_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_dense_128_half_up(context, call);
     clamp(context, call);
 }
 

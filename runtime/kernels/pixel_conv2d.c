@@ -54,6 +54,48 @@ void cm_pixel_conv2d_half_up(const struct cm_context *context, const struct cm_c
     convolve(context, call, cm_isa_gemm_s8_half_up);
 }
 
+/* With Helium, by depth. */
+void cm_pixel_conv2d_shallow(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_shallow);
+}
+
+void cm_pixel_conv2d_shallow_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_shallow_half_up);
+}
+
+void cm_pixel_conv2d_deep(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_deep);
+}
+
+void cm_pixel_conv2d_deep_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_deep_half_up);
+}
+
+/* With Helium, of rows side by side. */
+void cm_pixel_conv2d_shallow_dense(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_shallow_dense);
+}
+
+void cm_pixel_conv2d_shallow_dense_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_shallow_dense_half_up);
+}
+
+void cm_pixel_conv2d_dense_64_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_dense_64_half_up);
+}
+
+void cm_pixel_conv2d_dense_128_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_dense_128_half_up);
+}
+
 /* With weights whose pairs do not suit the DSP extension. */
 void cm_pixel_conv2d_apart(const struct cm_context *context, const struct cm_call *call)
 {
@@ -155,6 +197,55 @@ void cm_pixel_conv2d_clamped(const struct cm_context *context, const struct cm_c
 void cm_pixel_conv2d_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_pixel_conv2d_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_shallow_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_shallow(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_shallow_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_shallow_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_deep_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_deep(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_deep_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_deep_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_shallow_dense_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_shallow_dense(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_shallow_dense_half_up_clamped(const struct cm_context *context,
+                                                   const struct cm_call *call)
+{
+    cm_pixel_conv2d_shallow_dense_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_dense_64_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_dense_64_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_dense_128_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_dense_128_half_up(context, call);
     clamp(context, call);
 }
 

@@ -160,15 +160,41 @@ void cm_strip_conv2d_half_up(const struct cm_context *context, const struct cm_c
     convolve(context, call, cm_isa_gemm_s8_half_up, NULL);
 }
 
+/* With Helium, by depth. */
+void cm_strip_conv2d_shallow(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_shallow, NULL);
+}
+
+void cm_strip_conv2d_shallow_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_shallow_half_up, NULL);
+}
+
+void cm_strip_conv2d_deep(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_deep, NULL);
+}
+
+void cm_strip_conv2d_deep_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_deep_half_up, NULL);
+}
+
 /* Where windows cross the top or the bottom of the image, and are pairs of vectors without the padding. */
 void cm_strip_conv2d_cut(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_gemm_s8, cm_isa_gemm_s8_cut);
 }
 
-void cm_strip_conv2d_cut_half_up(const struct cm_context *context, const struct cm_call *call)
+void cm_strip_conv2d_cut_deep(const struct cm_context *context, const struct cm_call *call)
 {
-    convolve(context, call, cm_isa_gemm_s8_half_up, cm_isa_gemm_s8_cut);
+    convolve(context, call, cm_isa_gemm_s8_deep, cm_isa_gemm_s8_cut);
+}
+
+void cm_strip_conv2d_cut_deep_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_deep_half_up, cm_isa_gemm_s8_cut);
 }
 
 /* With weights of four bits. */
@@ -227,15 +253,39 @@ void cm_strip_conv2d_half_up_clamped(const struct cm_context *context, const str
     clamp(context, call);
 }
 
-void cm_strip_conv2d_cut_clamped(const struct cm_context *context, const struct cm_call *call)
+void cm_strip_conv2d_shallow_clamped(const struct cm_context *context, const struct cm_call *call)
 {
-    cm_strip_conv2d_cut(context, call);
+    cm_strip_conv2d_shallow(context, call);
     clamp(context, call);
 }
 
-void cm_strip_conv2d_cut_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+void cm_strip_conv2d_shallow_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
-    cm_strip_conv2d_cut_half_up(context, call);
+    cm_strip_conv2d_shallow_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_deep_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_deep(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_deep_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_deep_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_cut_deep_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_cut_deep(context, call);
+    clamp(context, call);
+}
+
+void cm_strip_conv2d_cut_deep_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_strip_conv2d_cut_deep_half_up(context, call);
     clamp(context, call);
 }
 

@@ -104,8 +104,9 @@ def test_sizes_of_an_image(bench, tmp_path):
 @pytest.mark.parametrize(
     ("board", "target", "names"),
     [
-        ("corstone300", "cortex-m55 mve", ("conv2d", "conv2d_half_up")),
-        ("corstone300", "cortex-m55 mve", ("linear", "linear_half_up")),
+        ("corstone300", "cortex-m55 mve", ("conv2d_deep", "conv2d_deep_half_up")),
+        ("corstone300", "cortex-m55 mve", ("conv2d_deep", "conv2d_shallow")),
+        ("corstone300", "cortex-m55 mve", ("linear_shallow", "linear_shallow_half_up")),
         ("corstone300", "cortex-m55 mve", (DEPTHWISE, f"{DEPTHWISE}_half_up")),
         ("corstone300", "cortex-m55 mve", (DEPTHWISE, f"{DEPTHWISE}_stride_2")),
         ("mps2-an505", "cortex-m33 dsp", (DEPTHWISE, f"{DEPTHWISE}_half_up")),

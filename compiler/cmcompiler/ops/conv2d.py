@@ -354,7 +354,7 @@ class Conv2d(Convolution):
         return self.values(filters.product_arguments(isa))
 
     def _call(self, arguments: ProductArguments, filters: Filters, isa: Isa) -> KernelCall:
-        suffix, microkernel = packing.gemm(filters, isa, self.wide)
+        suffix, microkernel = packing.gemm(filters, isa, self.wide, arguments.stride_of_products)
         plain = packing.gemm_suffix(filters, isa, self.wide) + filters.clamp_suffix(isa)
         return KernelCall(
             arguments.kernel + (suffix if arguments.has_roundings else plain),

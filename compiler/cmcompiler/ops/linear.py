@@ -152,7 +152,7 @@ class Linear(RequantizedOp):
             return [self._short_call(inputs[0], outputs[0], isa)]
         filters = self._filters
         form: type[LinearArguments] = LinearArguments
-        kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide)
+        kernel, (suffix, microkernel) = "linear", packing.gemm(filters, isa, self.wide, depth)
         pack: Callable[[Filters, Isa, bool], bytes] = packing.gemm_weights
         workspace = packing.gemm_workspace(filters, isa, self.rows)
         if self._is_vector(isa):

@@ -110,6 +110,19 @@ CM_MICROKERNEL void cm_isa_gemv_s8_w16_general(const struct cm_gemm *gemm);
  * agree. */
 CM_MICROKERNEL void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm);
 
+/* The same for depths of a range, so that images link the loops of those that their layers have; for Helium,
+   by the choice of helium_products.py. shallow: up to CM_SHALLOW_DEPTH; deep: more; dense: rows side by side,
+   of 8, 16 or 32 depths, 8 and 32 only half_up, or of as many as the name says. */
+enum { CM_SHALLOW_DEPTH = 32 };
+CM_MICROKERNEL void cm_isa_gemm_s8_shallow(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_shallow_half_up(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_shallow_dense(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_shallow_dense_half_up(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_deep(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_deep_half_up(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_dense_64_half_up(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_dense_128_half_up(const struct cm_gemm *gemm);
+
 /* The same for rows and outputs of int16, with depth and columns in bytes, and weights by packing16.py; those
    hold all that makes outputs of sums. long: for sums and scales of any size; w4: with weights of four bits.
  */

@@ -6,7 +6,7 @@
 
 #include <arm_mve.h>
 
-enum { MOST_COLUMNS = 64 /* whose biases are in memory at once */ };
+enum { MOST_COLUMNS = 32 /* whose biases are in memory at once */ };
 
 struct operands {
     const struct cm_cut_gemm *gemm;

@@ -5,6 +5,9 @@
 #include "byte_product.h"
 #include "deep_loop.h"
 
+/* As many rows at once as the assembly can count, or one if they are too far apart. */
+void cm_mve_multiply_deep(const struct cm_gemm *gemm, product_loop *loop);
+
 /* clang-format off */
 #define FIRST "vmladav.s8"
 #define MORE "vmladava.s8"
@@ -101,80 +104,6 @@
     NEXT_COLUMN
 
 #define RIGHT RIGHT_BY(LOAD_ONE, "", "r11")
-
-/* Four chunks of rows side by side: loads advance the pointers from one pair of rows to the next, weights are
-   addressed from the second chunk of the block, and r9 is the step of the output. */
-#define NEXT_PAIR_OF_64 ", #80\n" /* from the last chunk */
-#define MULTIPLY_64(SPARE, AT, ROW_1, NEXT_ROW, NEXT) \
-    MORE " r0, q0, q2\n" \
-    "vldrb.8 q1, [r5]" ROW_1 \
-    MORE " r8, q1, q2\n" \
-    "vldrw.32 q3, [r1, #" AT "+16]\n" \
-    MORE " r2, q0, q3\n" \
-    "vldrw.32 q2, [r1, #" AT "+32]\n" \
-    MORE " r10, q1, q3\n" \
-    "vldrw.32 q3, [r1, #" AT "+48]\n" \
-    MORE " r4, q0, q2\n" \
-    SPARE \
-    MORE " r6, q0, q3\n" \
-    NEXT_ROW \
-    MORE " r12, q1, q2\n" \
-    "vldrw.32 q2, [r1, #" NEXT "]\n" \
-    MORE " lr, q1, q3\n"
-
-#define HALF_UP_64 \
-    JOIN_EVEN_0 \
-    "vldrb.8 q3, [r3], #16\n" \
-    JOIN_ODD_0 \
-    ADD_BIAS("q0") \
-    SCALE("q0") \
-    "add r7, r9\n" \
-    JOIN_EVEN_1 \
-    SHIFT("q0") \
-    "vldrb.8 q7, [r5], #16\n" \
-    JOIN_ODD_1 \
-    ADD_BIAS("q1") \
-    SCALE("q1") \
-    "vqmovnb.s32 q0, q0\n" \
-    "vmladav.s8 r0, q3, q2\n" \
-    SHIFT("q1") \
-    "vmladav.s8 r8, q7, q2\n" \
-    "vqmovnt.s32 q0, q1\n" \
-    "vldrw.32 q2, [r1, #-48]\n" \
-    "vmladav.s8 r2, q3, q2\n" \
-    "vqadd.s16 q0, q0, r11\n" \
-    "vmladav.s8 r10, q7, q2\n" \
-    "vldrw.32 q2, [r1, #-32]\n" \
-    "vqmovnb.s16 q0, q0\n" \
-    "vldrh.16 q1, [sp, #32]\n" \
-    "vmladav.s8 r12, q7, q2\n" \
-    "vstrb.16 q0, [r7, q1]\n" \
-    "vmladav.s8 r4, q3, q2\n" \
-    "vldrw.32 q2, [r1, #-16]\n" \
-    "vmladav.s8 r6, q3, q2\n" \
-    NEXT_ROW \
-    "vmladav.s8 lr, q7, q2\n" \
-    "vldrw.32 q2, [r1]\n"
-
-#define LOOP_OF_64(name) \
-    ".global " #name "\n.type " #name ",%function\n.thumb_func\n" #name ":\n" \
-    "ldr r2, [sp, #20]\n" \
-    "str r2, [sp]\n" \
-    "adr.w r2, 15f\n" \
-    "b.w 0b\n" \
-    \
-    ".p2align 2\n" \
-    "14:\n" \
-    HALF_UP_64 \
-    "15:\n" \
-    MULTIPLY_64("", "0", ", #16\n", NEXT_ROW, "64") \
-    MULTIPLY_64("", "64", ", #16\n", "vldrb.8 q0, [r3]" NEXT_PAIR_OF_64, "128") \
-    MULTIPLY_64("subs r11, #0x10000\n", "128", NEXT_PAIR_OF_64, "", "-64") \
-    "bcc.w 16f\n" \
-    "le 14b\n" \
-    "16:\n" \
-    "ldr r1, [sp, #4]\n" \
-    "sub r5, #64\n"
 /* clang-format on */
 
 #endif

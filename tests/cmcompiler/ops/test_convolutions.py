@@ -159,7 +159,7 @@ def test_pixelwise_convolutions(runtime: Runtime, examples: list[Example]) -> No
 
 @pytest.mark.parametrize("zero_point", [-128, 3], ids=["halves up", "halves away from zero"])
 def test_few_depths(runtime: Runtime, zero_point: int) -> None:
-    sizes = itertools.product((3, 8, 16, 17, 32, 33, 64), (1, 2, 3, 4, 6, 9))
+    sizes = itertools.product((3, 8, 16, 17, 32, 33, 64, 128), (1, 2, 3, 4, 6, 9))
     pixels = itertools.cycle((1, 2, 4, 3, 5, 7, 8, 9, 13))
     runtime.check(
         *(

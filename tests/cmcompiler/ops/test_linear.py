@@ -59,7 +59,7 @@ def test_the_last_of_five_rows(
     data, random = Numbers(1), np.random.default_rng(1)
     limits = {"zero_point": zero_point, "minimum": minimum, "maximum": 127}
     examples = []
-    for rows, depth, columns in product((1, 5), (*range(1, 10), 33, 64), (1, 2, 5)):
+    for rows, depth, columns in product((1, 5), (*range(1, 10), 33, 64, 128), (1, 2, 5)):
         requantize = Requantize.checked([1 << 30], [-8], columns, **limits)
         chosen = random.choice(weights, (columns, depth)).astype(np.int8)
         op = Linear(chosen, data.biases(columns), requantize, rows, by_rows=True)

@@ -9,6 +9,14 @@ from typing import TypeVar
 from cmcompiler.isa import Isa, Microkernel
 from cmcompiler.ops.support import nibbles
 from cmcompiler.ops.support.filters import Filters, once
+from cmcompiler.ops.support.helium_products import (
+    DEEP_GEMM,
+    DENSE_GEMM,
+    SHALLOW_GEMM,
+    depth_suffix,
+    has_own_loops,
+    loop,
+)
 from cmcompiler.ops.support.nibbles import NibbleBlock
 from cmcompiler.ops.support.requantize import (
     Rounding,
@@ -39,6 +47,7 @@ NARROW_GEMV = Microkernel("gemv_s8_w4", dsp=True, mve=True)
 GROUPED_GEMM = Microkernel("gemm_s8_g4", dsp=True, mve=True)
 GROUPED_GEMV = Microkernel("gemv_s8_g4", dsp=True, mve=True)
 GEMMS = (GEMM, WIDE_GEMM, NARROW_GEMM, GROUPED_GEMM)
+ALL_GEMMS = (*GEMMS, APART_GEMM, SHALLOW_GEMM, DEEP_GEMM, DENSE_GEMM)
 PACK_ROWS = Microkernel("pack_rows_s8", dsp=True, mve=True)
 PACKED_ROWS = 4
 """CM_PACKED_ROWS of cmrt/isa.h."""
@@ -76,8 +85,17 @@ def width_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
     return _of_weights(filters, isa, wide, ("", "_w16", "_w4", "_g4"))
 
 
-def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkernel]:
-    """The end of the name of a kernel that multiplies so, and its microkernel."""
+def gemm(
+    filters: Filters, isa: Isa, wide: bool = False, stride: int = 0
+) -> tuple[str, Microkernel]:
+    """The end of the name of a kernel that multiplies so, and its microkernel.
+
+    Args:
+        stride: bytes from one row to the next, if those are known.
+    """
+    if has_own_loops(filters, isa):
+        own, microkernel = loop(filters, stride)
+        return own + _half_up(filters, isa) + filters.clamp_suffix(isa), microkernel
     suffix = product(filters, isa, wide) + filters.clamp_suffix(isa)
     if filters.groups is None and is_apart(filters, isa, wide):
         return suffix, APART_GEMM
@@ -87,7 +105,8 @@ def gemm(filters: Filters, isa: Isa, wide: bool = False) -> tuple[str, Microkern
 def product(filters: Filters, isa: Isa, wide: bool = False) -> str:
     """The suffix of `gemm` without the clamp: kernels that share it share their loops."""
     variant = gemm_suffix(filters, isa, wide) + general_suffix(filters, isa)
-    return variant + _half_up(filters, isa)
+    depths = depth_suffix(filters) if has_own_loops(filters, isa) else ""
+    return variant + depths + _half_up(filters, isa)
 
 
 def gemm_suffix(filters: Filters, isa: Isa, wide: bool = False) -> str:

@@ -53,6 +53,11 @@ class ProductArguments(Arguments):
         return self.c_name.removeprefix("cm_") + self.kernel_suffix
 
     @property
+    def stride_of_products(self) -> int:
+        """Bytes from one row of a product to the next, where rows may lie side by side; else 0."""
+        return 0
+
+    @property
     def is_dense(self) -> bool:
         """Rows of outputs follow each other in memory."""
         return self.output.row_stride == self.output.width * self.output_pixel
@@ -188,6 +193,10 @@ class PixelArguments(ProductArguments):
     @property
     def depth_of_products(self) -> int:
         return self.depth
+
+    @property
+    def stride_of_products(self) -> int:
+        return self.stride_width * self.input.channels
 
     @property
     def suits_more(self) -> bool:

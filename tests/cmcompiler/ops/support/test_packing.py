@@ -13,20 +13,17 @@ from cmcompiler.ops.support.filters import Filters
 from cmcompiler.ops.support.requantize import Requantize, Rounding
 
 
-def filters(shift: int = -8, maximum: int = 127, zero_point: int = 3) -> Filters:
+def filters(shift: int = -8, maximum: int = 127, zero_point: int = 3, depth: int = 48) -> Filters:
     requantize = Requantize.checked(
         [1 << 30], [shift], 4, zero_point=zero_point, minimum=-128, maximum=maximum
     )
-    return Filters.of(np.ones((4, 16), np.int8), np.zeros(4, np.int32), requantize)
+    return Filters.of(np.ones((4, depth), np.int8), np.zeros(4, np.int32), requantize)
 
 
 @pytest.mark.parametrize(
     ("isa", "layer", "suffix"),
     [
-        (Isa.MVE, filters(), ""),
-        (Isa.MVE, filters(shift=-1), ""),
         (Isa.MVE, filters(shift=1), "_general"),
-        (Isa.MVE, filters(maximum=100), "_clamped"),
         (Isa.DSP, filters(), ""),
         (Isa.DSP, filters(shift=-1), "_general"),
         (Isa.DSP, filters(maximum=100), "_clamped"),
@@ -47,8 +44,8 @@ def test_what_shortcuts_cannot_make_has_kernels_of_its_own(
 @pytest.mark.parametrize(
     ("isa", "zero_point", "suffix"),
     [
-        (Isa.MVE, -128, "_half_up"),
-        (Isa.MVE, 3, ""),
+        (Isa.MVE, -128, "_deep_half_up"),
+        (Isa.MVE, 3, "_deep"),
         (Isa.DSP, -128, ""),
         (Isa.SCALAR, -128, ""),
     ],
@@ -57,8 +54,40 @@ def test_outputs_that_round_half_up_have_products_of_their_own_with_helium(
     isa: Isa, zero_point: int, suffix: str
 ) -> None:
     layer = filters(zero_point=zero_point)
-    assert packing.gemm(layer, isa) == (suffix, packing.GEMM)
+    assert packing.gemm(layer, isa)[0] == suffix
+    clamped = filters(zero_point=zero_point, maximum=100)
+    if isa is not Isa.SCALAR:
+        assert packing.gemm(clamped, isa)[0] == f"{suffix}_clamped"
     assert packing.gemv(layer, isa) == ("", packing.GEMV)
+
+
+@pytest.mark.parametrize(
+    ("depth", "stride", "suffix"),
+    [
+        (8, 8, "_shallow_dense_half_up"),
+        (16, 16, "_shallow_dense_half_up"),
+        (16, 32, "_shallow_half_up"),
+        (17, 32, "_shallow_dense_half_up"),
+        (32, 0, "_shallow_half_up"),
+        (33, 33, "_deep_half_up"),
+        (64, 64, "_dense_64_half_up"),
+        (49, 64, "_dense_64_half_up"),
+        (48, 64, "_deep_half_up"),
+        (64, 128, "_deep_half_up"),
+        (128, 128, "_dense_128_half_up"),
+    ],
+)
+def test_kernels_with_helium_have_loops_for_their_depths_alone(
+    depth: int, stride: int, suffix: str
+) -> None:
+    layer = filters(zero_point=-128, depth=depth)
+    assert packing.gemm(layer, Isa.MVE, stride=stride)[0] == suffix
+    assert packing.gemm(layer, Isa.DSP, stride=stride) == ("", packing.GEMM)
+    depths = "_shallow" if depth <= 32 else "_deep"
+    assert packing.product(layer, Isa.MVE) == f"{depths}_half_up"
+    right = filters(depth=depth)
+    is_one = 8 < depth <= 16 == stride
+    assert packing.gemm(right, Isa.MVE, stride=stride)[0] == depths + ("_dense" if is_one else "")
 
 
 @pytest.mark.parametrize("odd", ["dead", "saturated", "left", "far", "small"])
@@ -125,7 +154,9 @@ def test_products_of_pairs_of_bytes_are_exact_or_of_bytes_apart(
         filters(), weights=weights.astype(np.int8), bias=np.full(len(weights), bias, np.int32)
     )
     assert packing.gemm(layer, Isa.DSP)[0] == packing.product(layer, Isa.DSP) == suffix
-    assert packing.gemv(layer, Isa.DSP)[0] == packing.gemm(layer, Isa.MVE)[0] == ""
+    depths = "_shallow" if weights.shape[1] <= 32 else "_deep"
+    assert packing.gemv(layer, Isa.DSP)[0] == ""
+    assert packing.gemm(layer, Isa.MVE)[0] == depths
     assert len(packing.gemm_weights(layer, Isa.DSP)) == 2 * (32 + 2 * -(-weights.shape[1] // 4) * 4)
 
 

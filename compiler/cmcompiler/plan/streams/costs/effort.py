@@ -12,8 +12,7 @@ from cmcompiler.ops.drain import Drain
 from cmcompiler.ops.feed import Feed
 from cmcompiler.ops.support.depthwise_schemes import ANY
 from cmcompiler.ops.support.packing import (
-    APART_GEMM,
-    GEMMS,
+    ALL_GEMMS,
     GEMVS,
     has_row_alone,
     spare_rows,
@@ -33,7 +32,7 @@ def effort(node: Node, calls: Sequence[KernelCall], isa: Isa) -> float:
     if node.op.macs:
         if any(call.microkernel in GEMVS for call in calls):
             return node.op.macs * rates.vector
-        if not any(call.microkernel in (*GEMMS, APART_GEMM, *GEMMS16) for call in calls):
+        if not any(call.microkernel in (*ALL_GEMMS, *GEMMS16) for call in calls):
             shape = node.outputs[0].shape
             # A column of pixels is computed as a row of them.
             width = max(shape[1:3]) if len(shape) == 4 and 1 in shape[1:3] else shape[-2:][0]
