@@ -181,7 +181,7 @@ def test_rows_alone_of_a_step_that_computes_a_part_of_its_node() -> None:
 
 
 def test_a_sum_of_all_rows_costs_what_one_by_rows_does() -> None:
-    costs = CORES["cortex-m33"]
+    costs = CORES["cortex-m0plus"]
     work = Work(filled=1000, outputs=10)
     by_rows = costs.cycles({"quantized_sum_rows": work})
     assert by_rows is not None and by_rows > 1000

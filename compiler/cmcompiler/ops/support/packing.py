@@ -133,12 +133,10 @@ def general_suffix(filters: Filters, isa: Isa) -> str:
 
 
 def family_suffix(filters: Filters, isa: Isa, wide: bool) -> str:
-    """The end of the name of the kernels whose work costs the same.
-
-    With weights of four bits, loops that take all outputs cost several times as much.
+    """The end of the name of the kernels whose work costs the same: loops that take all outputs
+    cost twice as much as others.
     """
-    general = general_suffix(filters, isa) if filters.is_narrow else ""
-    return width_suffix(filters, isa, wide) + general
+    return width_suffix(filters, isa, wide) + general_suffix(filters, isa)
 
 
 def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T, T]) -> T:

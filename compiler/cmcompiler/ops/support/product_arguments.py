@@ -70,12 +70,17 @@ class ProductArguments(Arguments):
             outputs=outputs,
             calls=calls,
             columns=calls * channels,
-            operands=outputs // channels * depth,
+            operands=outputs // channels * self._products_of_pixel * depth,
         )
 
     def _parts(self, count: int) -> Work:
         """So many portions of all channels."""
         return Work(portions=count, columns=count * self._columns_of_portion)
+
+    @property
+    def _products_of_pixel(self) -> int:
+        """Products that an output pixel is a row of: one for each group."""
+        return 1
 
     @property
     def _columns_of_portion(self) -> int:
@@ -99,6 +104,10 @@ class PatchArguments(ProductArguments):
     patch_count: Annotated[Settled, "patches in the buffer"]
     patch_stride: Annotated[Int32, "bytes from one patch to the next"]
     values: Annotated[ConvolutionValues, INLINE]
+
+    @property
+    def _products_of_pixel(self) -> int:
+        return self.groups
 
     @property
     def depth_of_products(self) -> int:
@@ -189,6 +198,10 @@ class PixelArguments(ProductArguments):
     group_weights: Annotated[Int32, "bytes of packed weights per group"]
     values: Annotated[ConvolutionValues, INLINE]
     joined: Annotated[Int32, "rows of pixels that follow each other make such rows of outputs"]
+
+    @property
+    def _products_of_pixel(self) -> int:
+        return self.groups
 
     @property
     def depth_of_products(self) -> int:
