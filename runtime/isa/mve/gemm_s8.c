@@ -19,7 +19,7 @@ void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
 {
     const int32_t depth = gemm->depth, stride = gemm->lhs_stride;
     if (depth > CM_SHALLOW_DEPTH) {
-        if (depth > 48 && stride == 64)
+        if (stride == 64 && depth > stride - CHUNK && depth <= stride)
             cm_isa_gemm_s8_dense_64_half_up(gemm);
         else
             cm_isa_gemm_s8_deep_half_up(gemm);

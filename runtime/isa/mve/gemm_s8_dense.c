@@ -1,5 +1,5 @@
 /* int8 matrix product with MVE for rows of 64 or 128 depths side by side: loads advance the pointers from one
-   pair of rows to the next. What is before and behind the pairs of a block is that of gemm_s8.c. */
+   pair of rows to the next. What is before and behind the pairs of a block is in gemm_s8_deep.c. */
 #include "cmrt/isa.h"
 #include "deep_product.h"
 

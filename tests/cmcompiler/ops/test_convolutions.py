@@ -185,36 +185,6 @@ def few_depths(depth: int, pixels: int, columns: int, zero_point: int) -> Exampl
     return single(op, data.int8(1, 1, pixels, depth))
 
 
-def test_neighbouring_windows(runtime: Runtime) -> None:
-    """Patches that share pixels, in pairs or alone, of as many bytes as loops are made for."""
-    sides = itertools.cycle([(1, 1), (0, 0), (1, 0)])
-    runtime.check(
-        *(
-            neighbouring_windows(channels, width, next(sides), stride)
-            for channels in (4, 8, 16, 24, 32, 40, 48, 56)
-            for width in (3, 4, 6, 7, 12, 13)
-            for stride in ((1, 1), (2, 1))
-        )
-    )
-
-
-def neighbouring_windows(
-    channels: int, width: int, padding: tuple[int, int], stride: tuple[int, int]
-) -> Example:
-    data = Numbers(width)
-    geometry = Geometry(Window((3, 3), stride, padding), 1, 5, width)
-    requantize = Requantize.checked([1 << 30], [-9], 5, zero_point=-3, minimum=-128, maximum=127)
-    op = Conv2d(
-        data.int8(5, 3, 3, channels),
-        data.biases(5),
-        geometry.window,
-        7,
-        requantize,
-        (1, *geometry.output_size, 5),
-    )
-    return single(op, images(data, geometry, channels))
-
-
 @batches
 @given(st.lists(convolutions() | pixelwise(), min_size=1, max_size=12))
 def test_convolutions_on_a_cortex_m7(cortex_m7: Runtime, examples: list[Example]) -> None:
