@@ -27,8 +27,8 @@ from cmcompiler.ops.support.running import RunningRows
 MOST_ADDENDS = 1 << 22
 """Limit for a sum that fits 32 bits with its zero point."""
 
-MOST_SHORT_ADDENDS = (1 << 16) - 1
-"""Limit for a sum of int16 numbers that fits 32 bits."""
+MOST_SHORT_ADDENDS = (1 << 15) - 1
+"""Limit for a sum of int16 numbers that fits 32 bits with any zero point."""
 
 
 @dataclass(frozen=True)
