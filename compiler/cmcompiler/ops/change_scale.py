@@ -26,7 +26,8 @@ FLOAT_BITS = 22
 """From the product of two rounded floats on, these are the bits that the ratio of scales has."""
 
 LEAST_SHIFT, MOST_SHIFT = 18, 46
-"""Sums of products have 47 bits, and no more than 29 once shifted."""
+SUM_BITS = 47
+"""Of sums of products, and of constants; no more than 29 are left once they are shifted."""
 
 _LOWER_BITS = 16
 """Bits of multipliers and constants whose products are computed apart: all fit 32 bits then."""
@@ -148,8 +149,8 @@ class ChangeScale(Op):
         ends = (int(expected[0]), int(expected[-1]))
         if not isfinite(ratio) or (source in WIDE and ends != (to.minimum, to.maximum)):
             return None
-        # A zero point of int16 takes a bit of the sum.
-        bits = MULTIPLIER_BITS - (limits.bits > 8 and zero_point != 0)
+        reach = max(zero_point - limits.min, limits.max - zero_point)
+        bits = min(MULTIPLIER_BITS, SUM_BITS - 1 - (reach - 1).bit_length())
         shift = min(bits - frexp(ratio)[1], MOST_SHIFT)
         multiplier, largest = round(ratio * 2.0**shift), (1 << bits) - 1
         if shift < LEAST_SHIFT or multiplier > largest:
@@ -157,7 +158,7 @@ class ChangeScale(Op):
         bounds = to.minimum - to.zero_point, to.maximum - to.zero_point
         steps = _Steps.of(every, expected.astype(np.int64) - to.zero_point, bounds, shift)
         fit = steps.fit(multiplier, (1 << (shift - 1)) - zero_point * multiplier, largest)
-        if fit is None:
+        if fit is None or fit[1].bit_length() > SUM_BITS:
             return None
         return cls(to.dtype, *fit, shift, to.zero_point, to.minimum, to.maximum)
 

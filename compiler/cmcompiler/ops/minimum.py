@@ -82,8 +82,13 @@ def read(call: Call) -> None:
 def emit_extreme(
     call: Call, op: type[Minimum], lhs: Operand, rhs: Operand, output: Operand
 ) -> None:
-    """Emits the smaller or larger elements of two tensors of any types."""
-    if any(operand.dtype != np.int8 for operand in (lhs, rhs, output)):
+    """Emits the smaller or larger elements of two tensors of any types.
+
+    Args:
+        output: of their shape, or one that they are both repeated to.
+    """
+    is_pair = np.broadcast_shapes(lhs.shape, rhs.shape) == output.shape
+    if not is_pair or any(operand.dtype != np.int8 for operand in (lhs, rhs, output)):
         emit_binary(call, op.portable, lhs, rhs, output)
         return
     loops, tensors, _ = align_pair(call, (lhs, rhs), output)

@@ -107,6 +107,7 @@ def test_unsigned_bytes_as_floats_go_by_table() -> None:
         (INT16, Dequantize(0.5, -32768), Quantize(INT8, 131.3, -128, -128, 127)),
         (INT16, Dequantize(0.5, 32767), Quantize(INT8, 131.3, 127, -128, 127)),
         (INT8, Dequantize(0.5, -128), Quantize(INT16, 0.0041, 0, -32768, 32767)),
+        (INT8, Dequantize(0.01, 70000), Quantize(INT16, 0.0371, 19000, -32768, 32767)),
         (INT32, Cast(FLOAT), Quantize(INT8, 0.73, -11, -128, 127)),
         (INT64, Cast(FLOAT), Quantize(INT8, 1 / 128, -128, -128, 127)),
         (INT64, Cast(FLOAT), Quantize(INT16, 1 / 512, 0, -32767, 32767)),
@@ -155,6 +156,22 @@ def test_all_but_few_scales_have_a_multiplier(
                 op.reference(every.astype(source)), quantize.reference(floats)
             )
     assert without <= 3
+
+
+@pytest.mark.parametrize("far", [70_000, -200_000, 1 << 20])
+@pytest.mark.parametrize("source", [INT8, INT16])
+def test_sums_of_far_zero_points_fit(source: np.dtype[np.generic], far: int) -> None:
+    every = np.array([np.iinfo(source).min, np.iinfo(source).max])
+    found = 0
+    for points in ((far, 0), (far, far), (0, far)):
+        for before, after in ((0.01, 0.037), (0.01, 1e-5), (2e-6, 1.0)):
+            quantize = Quantize(INT16, after, points[1], -32768, 32767)
+            op = ChangeScale.equal_to(Dequantize(before, points[0]), points[0], source, quantize)
+            if op is not None:
+                found += 1
+                sums = every * op.multiplier + op.constant
+                assert np.abs([*sums, op.constant]).max() < 1 << 47
+    assert found
 
 
 def test_what_no_multiplier_gives_stays_float_in_between() -> None:

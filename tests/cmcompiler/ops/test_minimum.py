@@ -56,3 +56,10 @@ def test_bounds_that_are_tensors_are_minima_and_maxima(runtime: Runtime) -> None
     assert [type(node.op) for node in example.graph.nodes] == [Maximum, Minimum]
     assert np.array_equal(example.reference.outputs[0], np.minimum(np.maximum(x, low), high))
     runtime.check(example)
+
+
+def test_an_upper_bound_may_repeat_both_other_tensors(runtime: Runtime) -> None:
+    x, low, high = (int8_array(shape, seed) for seed, shape in enumerate([(3, 1), (1,), (3, 20)]))
+    example = calling("aten::clamp.Tensor_out", In(x), In(low), In(high), Out("int8", high.shape))
+    assert np.array_equal(example.reference.outputs[0], np.minimum(np.maximum(x, low), high))
+    runtime.check(example)
