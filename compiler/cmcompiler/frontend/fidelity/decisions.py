@@ -22,15 +22,13 @@ from cmcompiler.frontend.fidelity.record import FlippedDecisions
 from cmcompiler.frontend.operators.function import function
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.fixed_ranges import CASTS, CUTS, MOVEMENTS
+from cmcompiler.frontend.rewrites.integers import PLACING
 
 _DECIDING = {
     *("gt", "ge", "lt", "le", "eq", "ne", "argmax", "argmin", "argsort", "bucketize"),
     *("searchsorted", "signbit"),
 }
 """Operators whose results, bool or integers, are decisions."""
-
-_PLACING = {"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mode"}
-"""Operators whose second result is where their elements were."""
 
 _CASTS, _CUTS = ({each.overloadpacket.__name__ for each in kind} for kind in (CASTS, CUTS))
 """Operators of any overload."""
@@ -191,7 +189,7 @@ def _is_place(node: Node) -> bool:
     """Whether something reads where an operator found its results."""
     if node.target is not getitem or node.args[1] != 1 or not node.users:
         return False
-    return _name(node.all_input_nodes[0]) in _PLACING
+    return _name(node.all_input_nodes[0]) in PLACING
 
 
 def _is_cut(node: Node, jumping: Collection[Node]) -> bool:

@@ -112,6 +112,10 @@ def _running(self: Any, dim: int, out: Any) -> Any:
     return self.to(torch.int64).cumsum(dim).to(out.dtype)
 
 
+PLACING = frozenset({"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mode"})
+"""Operators whose second result is where their elements were."""
+
+
 def _places_in_order(self: Any, dim: int, descending: bool) -> Any:
     """The places of elements in order, of places, too."""
     numbers = self.to(torch.int32) if _is_place(self.node) else self
@@ -124,8 +128,8 @@ def _is_place(node: Node) -> bool:
         return True
     if node.target is not getitem or node.args[1] != 1:
         return False
-    kind: torch.dtype = fake(node).dtype
-    return kind == torch.int64
+    source = getattr(node.all_input_nodes[0].target, "overloadpacket", None)
+    return getattr(source, "__name__", "") in PLACING
 
 
 def _bucketed(self: Any, edges: Any, is_right: bool, kind: torch.dtype) -> Any:

@@ -26,6 +26,7 @@ SPELLED = {
     ),
     "places of places": (NUMBERS.int(), lambda x: x.argsort(1, descending=True).argsort(1)),
     "places of extremes": (NUMBERS.float(), lambda x: x.argmax(1).argsort()),
+    "places of a part": (NUMBERS << 20, lambda x: x.split(2, 1)[1].argsort(1)),
     "sorted": (NUMBERS.int(), lambda x: x.msort()),
     "cumsum": (NUMBERS.to(torch.int8), lambda x: (x * 20).cumsum(1, dtype=torch.int8)),
 }
