@@ -18,7 +18,9 @@ _SHALLOW_STRIDES = {Rounding.HALF_UP: ((8, 16), (32,)), Rounding.RIGHT: ((16,), 
 """Distances of rows that loops for one and for two chunks advance by."""
 
 _DEEP_STRIDES = (64, 128)
-"""The same for more chunks, which fill these, where outputs round half up."""
+"""Distances of rows that loops for more chunks advance by: their depths, where outputs round half
+up.
+"""
 
 
 def has_own_loops(filters: Filters, isa: Isa) -> bool:
