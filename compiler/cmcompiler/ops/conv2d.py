@@ -217,7 +217,7 @@ class Conv2d(Convolution):
     def _strip_call(self, images: Tensor, output: Tensor, isa: Isa) -> KernelCall:
         """A call that keeps in memory once what neighbouring windows of a row share."""
         filters = self._read_as(self.weights.swapaxes(1, 2))
-        are_cut = cut_windows.are_cut(self.window, images, output)
+        are_cut = cut_windows.are_cut(self.window, images, self.output_shape, output)
         has_loop = not filters.is_general(Isa.MVE)
         arguments = (CutArguments if are_cut and has_loop else StripArguments)(
             *self._operands(images, output, packing.gemm_weights(filters, isa)),
@@ -297,7 +297,7 @@ class Conv2d(Convolution):
             arguments = ImplicitArguments16(*operands, **fields, values=_NO_VALUES)
         elif self._is_strip16(filters, isa):
             filters = self._filters16(self.weights.swapaxes(1, 2))
-            are_cut = cut_windows.are_cut(self.window, images, output)
+            are_cut = cut_windows.are_cut(self.window, images, self.output_shape, output)
             arguments = (CutArguments16 if are_cut else StripArguments16)(
                 *self._short_operands(images, output, [filters.packed(isa)]),
                 workspace=Scratch(filters.workspace(isa)),

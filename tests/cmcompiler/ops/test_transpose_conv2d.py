@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
-from harness.convolutions import Geometry, images, numbers, requantizes, zero_points
+from harness.convolutions import Geometry, Numbers, images, numbers, requantizes, zero_points
 from harness.examples import Example, single
 from harness.runtime import Runtime
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cmcompiler.ops.support.requantize import Requantize
+from cmcompiler.ops.support.requantize import Range16, Requantize
+from cmcompiler.ops.support.requantize16 import Requantize16
 from cmcompiler.ops.support.window import Window
 from cmcompiler.ops.transpose_conv2d import TransposeConv2d, phases, without_zeros
 
@@ -54,6 +56,26 @@ def test_taps_beyond_the_only_column_of_an_image(runtime: Runtime) -> None:
     weights, bias = np.full((1, *window.kernel, 1), 9, np.int8), np.full(1, 40, np.int32)
     op = TransposeConv2d(weights, bias, window, 0, requantize, (1, 1, 5, 1), (1, 1, 1, 1), False)
     runtime.check(single(op, np.full((1, 1, 1, 1), 7, np.int8)))
+
+
+def test_rows_of_odd_phases_above_and_below_an_image(runtime: Runtime) -> None:
+    """Helium leaves out padding only of even numbers of windows; here they are 41 of 82 pixels."""
+    window, outputs, channels = Window((4, 4), (2, 2)), 16, 32
+    data = Numbers(0)
+    x = data.int8(1, 1, 40, channels)
+    weights, bias = data.int8(outputs, *window.kernel, channels), data.biases(outputs)
+    multipliers, shape = [1 << 30] * outputs, (1, 4, 82, outputs)
+    scale = Requantize.checked([1 << 30], [-9], outputs, zero_point=-5, minimum=-128, maximum=127)
+    op = TransposeConv2d(weights, bias, window, 3, scale, shape, x.shape, False)
+    short = Requantize16.of(multipliers, (-12,) * outputs, Range16(-32768, 32767), is_long=True)
+    runtime.check(
+        single(op, x),
+        single(replace(op, weights=weights // 17), x),
+        single(
+            replace(op, bias=bias.astype(np.int64), input_zero_point=0, requantize=short),
+            x.astype(np.int16) * 201,
+        ),
+    )
 
 
 @settings(max_examples=60)
