@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  cmbuild compare HEAD~1
+  cmbuild compare HEAD~1 --model kws
   cmbuild compare origin/main --max-instructions +1% --max-flash +512
   cmbuild compare kws.tflite net.py:make --board mps2-an386 --io int8
   cmbuild compare build/kws/rp2350 other/build/kws/rp2350 --min-accuracy -0.5%
@@ -32,8 +32,7 @@ BEFORE and AFTER are each a folder of one or more builds, a file that `run --jso
 --json` printed, or a revision of git, which this cmbuild builds beside the others. AFTER is by
 default the project as it is. Two models (.tflite, .pte, .pt2, path.py[:callable], a name of the
 project or the zoo) are run on each --board, side by side; modules take --weights, and a program's
-SNR is then to the other one's float model. `HEAD~1 --model kws` compares one of a project with its
-former self.
+SNR is then to the other one's float model.
 
 Thresholds are changes: +1% of the former value, +2K bytes; of shares, points.
 
