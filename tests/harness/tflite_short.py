@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harness import tflite_calls  # noqa: F401 - registers the programs
 from harness.tflite_maker import CASES, Maker, TfliteCall
 
 UNIT = 1 / 32768
