@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import ClassVar
 
 import numpy as np
@@ -87,7 +88,8 @@ def emit_extreme(
     Args:
         output: of their shape, or one that they are both repeated to.
     """
-    is_pair = np.broadcast_shapes(lhs.shape, rhs.shape) == output.shape
+    sizes = zip_longest(reversed(lhs.shape), reversed(rhs.shape), fillvalue=1)
+    is_pair = tuple(map(max, sizes))[::-1] == output.shape
     if not is_pair or any(operand.dtype != np.int8 for operand in (lhs, rhs, output)):
         emit_binary(call, op.portable, lhs, rhs, output)
         return
