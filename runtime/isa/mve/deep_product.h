@@ -5,8 +5,10 @@
 #include "byte_product.h"
 #include "deep_loop.h"
 
-/* As many rows at once as the assembly can count, or one if they are too far apart. */
-void cm_mve_multiply_deep(const struct cm_gemm *gemm, product_loop *loop);
+static inline void multiply_deep(const struct cm_gemm *gemm, product_loop *loop)
+{
+    cm_mve_multiply_parts(gemm, cm_mve_multiply, loop);
+}
 
 /* clang-format off */
 #define FIRST "vmladav.s8"

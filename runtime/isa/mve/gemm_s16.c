@@ -4,9 +4,7 @@
 
 enum {
     LEAST_CHUNKS = 2,
-    LEAST_DEPTH = CHUNK + 1, /* bytes, of a loop of two chunks */
-    MOST_ROWS = 2 * 0xffff,
-    MOST_STRIDE = 0xffff - 7
+    LEAST_DEPTH = CHUNK + 1 /* bytes, of a loop of two chunks */
 };
 
 void cm_mve_multiply_short(const struct cm_gemm *gemm, product_loop *loop);
@@ -158,8 +156,7 @@ void cm_mve_start_short_product(struct product *product, const struct cm_gemm *g
 {
     const uint32_t last = (uint32_t)gemm->columns - 1, blocks = last / COLUMNS;
     cm_mve_start_product(product, gemm);
-    product->block_bytes = (product->block_bytes + (int32_t)sizeof(struct block)) / 2;
-    product->last = product->weights + (int32_t)blocks * product->block_bytes;
+    halve_weights(product, gemm);
     product->out_rewind += COLUMNS;
     const uint16x8_t column = vshrq_n_u16(vidupq_n_u16(0, 1), 1);
     const uint16x8_t last_column = vminq_u16(column, vdupq_n_u16((uint16_t)(last % COLUMNS)));
@@ -187,30 +184,20 @@ static void multiply_row(const struct cm_gemm *gemm, const struct cm_short_range
         cm_mve_multiply_short_row(&row);
 }
 
-/* As many rows at once as the assembly can count, or one if they are too far apart: distances between outputs
-   have 16 bits. */
 void cm_isa_gemm_s16(const struct cm_gemm *gemm)
 {
     const struct cm_short_range *range = gemm->weights;
-    const int32_t most = gemm->out_stride <= MOST_STRIDE ? MOST_ROWS : 1;
-    struct cm_gemm part = *gemm;
     if (gemm->rows == 1) {
         multiply_row(gemm, range);
         return;
     }
-    part.weights = range + 1;
-    part.columns = gemm->columns / (int32_t)sizeof(int16_t);
-    part.depth = gemm->depth > LEAST_DEPTH ? gemm->depth : LEAST_DEPTH;
-    part.output.minimum = range->minimum;
-    product_loop *loop = part.depth <= 2 * CHUNK ? cm_mve_multiply_two_chunks : cm_mve_multiply_short_loop;
-    for (int32_t row = 0; row < gemm->rows; row += most) {
-        const int32_t left = gemm->rows - row;
-        part.rows = left < most ? left : most;
-        part.lhs = gemm->lhs + row * gemm->lhs_stride;
-        part.out = gemm->out + row * gemm->out_stride;
-        cm_mve_multiply_short(&part, loop);
-    }
-    part.rows = gemm->rows;
-    part.out = gemm->out;
-    limit(&part, range->maximum);
+    struct cm_gemm counted = *gemm;
+    counted.weights = range + 1;
+    counted.columns = gemm->columns / (int32_t)sizeof(int16_t);
+    counted.depth = gemm->depth > LEAST_DEPTH ? gemm->depth : LEAST_DEPTH;
+    counted.output.minimum = range->minimum;
+    const bool are_two = counted.depth <= 2 * CHUNK;
+    cm_mve_multiply_parts(&counted, cm_mve_multiply_short,
+                          are_two ? cm_mve_multiply_two_chunks : cm_mve_multiply_short_loop);
+    limit(&counted, range->maximum);
 }

@@ -32,5 +32,5 @@ void cm_isa_gemm_s8_half_up(const struct cm_gemm *gemm)
 
 void cm_isa_gemm_s8_general(const struct cm_gemm *gemm)
 {
-    cm_mve_multiply_deep(gemm, cm_mve_multiply_general);
+    multiply_deep(gemm, cm_mve_multiply_general);
 }

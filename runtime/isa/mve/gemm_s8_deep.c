@@ -4,11 +4,6 @@
 
 #include <arm_mve.h>
 
-enum {
-    MOST_ROWS = 2 * 0xffff,
-    MOST_STRIDE = 0xffff - 3 /* distances between outputs have 16 bits */
-};
-
 /* clang-format off */
 /* Where loops of gemm_s8_dense.c leave a block. */
 #define END_BLOCK \
@@ -58,17 +53,20 @@ void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm)
     vstrhq_u16(product->offsets, vaddq_u16(blocks > 0 ? column : last_columns, second));
 }
 
-void cm_mve_multiply_deep(const struct cm_gemm *gemm, product_loop *loop)
+__attribute__((noinline)) void cm_mve_multiply_parts(const struct cm_gemm *gemm,
+                                                     void (*multiply)(const struct cm_gemm *, product_loop *),
+                                                     product_loop *loop)
 {
+    enum { MOST_ROWS = 2 * 0xffff, MOST_STRIDE = 0xffff - 7 /* distances between outputs have 16 bits */ };
     const int32_t most = gemm->out_stride <= MOST_STRIDE ? MOST_ROWS : 1;
     if (gemm->rows <= most) {
-        cm_mve_multiply(gemm, loop);
+        multiply(gemm, loop);
         return;
     }
     struct cm_gemm part = *gemm;
     for (int32_t left = gemm->rows; left > 0; left -= most) {
         part.rows = left < most ? left : most;
-        cm_mve_multiply(&part, loop);
+        multiply(&part, loop);
         part.lhs += most * gemm->lhs_stride;
         part.out += most * gemm->out_stride;
     }
@@ -76,10 +74,10 @@ void cm_mve_multiply_deep(const struct cm_gemm *gemm, product_loop *loop)
 
 void cm_isa_gemm_s8_deep(const struct cm_gemm *gemm)
 {
-    cm_mve_multiply_deep(gemm, cm_mve_multiply_right);
+    multiply_deep(gemm, cm_mve_multiply_right);
 }
 
 void cm_isa_gemm_s8_deep_half_up(const struct cm_gemm *gemm)
 {
-    cm_mve_multiply_deep(gemm, cm_mve_multiply_half_up);
+    multiply_deep(gemm, cm_mve_multiply_half_up);
 }

@@ -97,10 +97,10 @@ DENSE_LOOP(cm_mve_multiply_128_half_up,
 
 void cm_isa_gemm_s8_dense_64_half_up(const struct cm_gemm *gemm)
 {
-    cm_mve_multiply_deep(gemm, cm_mve_multiply_64_half_up);
+    multiply_deep(gemm, cm_mve_multiply_64_half_up);
 }
 
 void cm_isa_gemm_s8_dense_128_half_up(const struct cm_gemm *gemm)
 {
-    cm_mve_multiply_deep(gemm, cm_mve_multiply_128_half_up);
+    multiply_deep(gemm, cm_mve_multiply_128_half_up);
 }

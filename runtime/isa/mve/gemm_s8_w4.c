@@ -4,8 +4,6 @@
 #include "narrow_product.h"
 #include "unpack.h"
 
-enum { MOST_ROWS = 2 * 0xffff, MOST_STRIDE = 0xffff - 3 };
-
 void cm_mve_multiply_narrow(const struct cm_gemm *gemm, product_loop *loop);
 
 /* clang-format off */
@@ -69,13 +67,10 @@ DEEP_LOOP_FROM(cm_mve_narrow_right, FINISH_AND_START(LOAD_ONE, AWAY_FROM_ZERO), 
                LOOPS(cm_mve_narrow_right, LOAD_ONE, AWAY_FROM_ZERO));
 /* clang-format on */
 
-/* As with weights of eight bits, of which blocks have twice as many bytes. */
 void cm_mve_start_narrow_product(struct product *product, const struct cm_gemm *gemm)
 {
-    const uint32_t last = (uint32_t)gemm->columns - 1, blocks = last / COLUMNS;
     cm_mve_start_product(product, gemm);
-    product->block_bytes = (product->block_bytes + (int32_t)sizeof(struct block)) / 2;
-    product->last = product->weights + (int32_t)blocks * product->block_bytes;
+    halve_weights(product, gemm);
 }
 
 /* Loops of any, of even numbers and of four chunks. */
@@ -83,21 +78,13 @@ struct loops {
     product_loop *any, *even, *four;
 };
 
-/* As many rows at once as the assembly can count, or one if they are too far apart. */
 static void multiply(const struct cm_gemm *gemm, struct loops loops)
 {
-    const int32_t most = gemm->out_stride <= MOST_STRIDE ? MOST_ROWS : 1;
     const int32_t chunks = (gemm->depth + CHUNK - 1) / CHUNK;
     product_loop *loop = chunks == 4 ? loops.four : chunks > 4 && chunks % 2 == 0 ? loops.even : loops.any;
-    struct cm_gemm part = *gemm;
-    part.weights = (const struct cm_nibbles *)gemm->weights + 1;
-    for (int32_t row = 0; row < gemm->rows; row += most) {
-        const int32_t left = gemm->rows - row;
-        part.rows = left < most ? left : most;
-        part.lhs = gemm->lhs + row * gemm->lhs_stride;
-        part.out = gemm->out + row * gemm->out_stride;
-        cm_mve_multiply_narrow(&part, loop);
-    }
+    struct cm_gemm headless = *gemm;
+    headless.weights = (const struct cm_nibbles *)gemm->weights + 1;
+    cm_mve_multiply_parts(&headless, cm_mve_multiply_narrow, loop);
 }
 
 void cm_isa_gemm_s8_w4(const struct cm_gemm *gemm)

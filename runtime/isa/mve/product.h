@@ -47,6 +47,18 @@ typedef void product_loop(void);
 /* The start of products of int8 rows. Called by assembly, which compilers of whole programs do not see. */
 __attribute__((used)) void cm_mve_start_product(struct product *product, const struct cm_gemm *gemm);
 
+/* As many rows at once as loops can count, or one if they are too far apart. */
+void cm_mve_multiply_parts(const struct cm_gemm *gemm,
+                           void (*multiply)(const struct cm_gemm *, product_loop *), product_loop *loop);
+
+/* For blocks whose weights have half as many bytes as those of int8 rows. */
+static inline void halve_weights(struct product *product, const struct cm_gemm *gemm)
+{
+    const uint32_t blocks = ((uint32_t)gemm->columns - 1) / COLUMNS;
+    product->block_bytes = (product->block_bytes + (int32_t)sizeof(struct block)) / 2;
+    product->last = product->weights + (int32_t)blocks * product->block_bytes;
+}
+
 /* clang-format off */
 #define LEAVE \
     "add sp, #148\n" \
