@@ -98,24 +98,48 @@ static void meet(struct integer_result *result, enum function function, int64_t 
         *result = (struct integer_result){x, place};
 }
 
-/* Of int8 members, the first of equals. */
+/* Of int8 members so far, the first of equals; minima are maxima of flipped bits. */
+struct byte_extreme {
+    int32_t flip, most, place;
+};
+
+static inline int32_t flip_of(const struct cm_reduction *op)
+{
+    const enum function function = (enum function)op->function;
+    return function == MAXIMUM || function == ARGMAX ? 0 : -1;
+}
+
+/* Places [place, end) of a run, of which x is the first. */
+static inline struct byte_extreme meet_bytes(struct byte_extreme best, const int8_t *x, int32_t place,
+                                             int32_t end, int32_t step)
+{
+    for (; place < end; ++place, x += step)
+        if ((*x ^ best.flip) > best.most) {
+            best.most = *x ^ best.flip;
+            best.place = place;
+        }
+    return best;
+}
+
+static inline int64_t extreme_result(const struct cm_reduction *op, struct byte_extreme best)
+{
+    const enum function function = (enum function)op->function;
+    return function == ARGMAX || function == ARGMIN ? best.place : best.most ^ best.flip;
+}
+
 static int64_t extreme_of_bytes(const struct members *members)
 {
     const struct cm_reduction *op = members->op;
-    enum function function = (enum function)op->function;
-    const int32_t step = op->member_step, flip = function == MAXIMUM || function == ARGMAX ? 0 : -1;
-    int32_t most = INT8_MIN - 1, best = 0, place = 0;
+    struct byte_extreme best = {flip_of(op), INT8_MIN - 1, 0};
+    int32_t place = 0;
     struct cm_nest nest;
     start_members(members, &nest);
     do {
         const int8_t *x = (const int8_t *)members->group + nest.offset[0];
-        for (int32_t end = place + op->member_count; place < end; ++place, x += step)
-            if ((*x ^ flip) > most) {
-                most = *x ^ flip;
-                best = place;
-            }
+        best = meet_bytes(best, x, place, place + op->member_count, op->member_step);
+        place += op->member_count;
     } while (cm_nest_next(&nest));
-    return function == ARGMAX || function == ARGMIN ? best : most ^ flip;
+    return extreme_result(op, best);
 }
 
 static int64_t reduce_integers(const struct members *members)
@@ -138,17 +162,9 @@ static int64_t reduce_integers(const struct members *members)
 /* An extreme of one run of int8 members. */
 static int64_t extreme_of_run(const struct cm_reduction *op, const int8_t *x)
 {
-    enum function function = (enum function)op->function;
-    const int32_t step = op->member_step, flip = function == MAXIMUM || function == ARGMAX ? 0 : -1;
-    int32_t most = *x ^ flip, best = 0;
-    for (int32_t i = 1; i < op->member_count; ++i) {
-        x += step;
-        if ((*x ^ flip) > most) {
-            most = *x ^ flip;
-            best = i;
-        }
-    }
-    return function == ARGMAX || function == ARGMIN ? best : most ^ flip;
+    const int32_t flip = flip_of(op), step = op->member_step;
+    const struct byte_extreme first = {flip, *x ^ flip, 0};
+    return extreme_result(op, meet_bytes(first, x + step, 1, op->member_count, step));
 }
 
 /* Groups that are one run of int8 members each; the innermost loop over groups has no nest. */

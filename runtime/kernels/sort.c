@@ -43,37 +43,40 @@ static const int32_t *insert_all(const struct cm_sort *op, const void *row, int3
     return places;
 }
 
-/* Merges the sorted runs of places from `start` to `middle` and on to `end`. */
-static void merge(const int32_t *keys, const int32_t *from, int32_t *to, int32_t start, int32_t middle,
-                  int32_t end)
+/* `from` in order, by merging longer and longer runs; `to` has as many places, and keys are those of each
+   number, or NULL if numbers are their own. */
+static inline __attribute__((always_inline)) const int32_t *merge(const int32_t *keys, int32_t *from,
+                                                                  int32_t *to, int32_t length)
 {
-    int32_t left = start, right = middle;
-    for (int32_t i = start; i < end; ++i) {
-        bool is_right = left == middle || (right < end && keys[from[right]] < keys[from[left]]);
-        to[i] = is_right ? from[right++] : from[left++];
-    }
-}
-
-/* The places of all elements in order, by merging. */
-static const int32_t *merge_all(const struct cm_sort *op, const void *row, int32_t *keys)
-{
-    int32_t length = op->length;
-    int32_t *from = keys + length, *to = from + length;
-    for (int32_t place = 0; place < length; ++place) {
-        keys[place] = key_of(op, row, place);
-        from[place] = place;
-    }
     for (int32_t run = 1; run < length; run *= 2) {
         for (int32_t start = 0; start < length; start += 2 * run) {
             int32_t middle = length - start > run ? start + run : length;
             int32_t end = length - middle > run ? middle + run : length;
-            merge(keys, from, to, start, middle, end);
+            int32_t left = start, right = middle;
+            for (int32_t i = start; i < end; ++i) {
+                bool is_right = left == middle;
+                if (!is_right && right < end)
+                    is_right = keys == NULL ? from[right] < from[left] : keys[from[right]] < keys[from[left]];
+                to[i] = is_right ? from[right++] : from[left++];
+            }
         }
         int32_t *sorted = to;
         to = from;
         from = sorted;
     }
     return from;
+}
+
+/* The places of all elements in order, by merging. */
+static const int32_t *merge_all(const struct cm_sort *op, const void *row, int32_t *keys)
+{
+    int32_t length = op->length;
+    int32_t *places = keys + length;
+    for (int32_t place = 0; place < length; ++place) {
+        keys[place] = key_of(op, row, place);
+        places[place] = place;
+    }
+    return merge(keys, places, places + length, length);
 }
 
 static void copy_element(void *to, int32_t at, const void *from, int32_t place, int32_t size)
@@ -118,24 +121,9 @@ static const int32_t *insert_bytes(const struct cm_sort *op, const int8_t *row, 
 static const int32_t *merge_bytes(const struct cm_sort *op, const int8_t *row, int32_t flip, int32_t *words)
 {
     const int32_t length = op->length;
-    int32_t *from = words, *to = words + length;
     for (int32_t place = 0; place < length; ++place)
-        from[place] = word_of(row, place, op->input_step, flip);
-    for (int32_t run = 1; run < length; run *= 2) {
-        for (int32_t start = 0; start < length; start += 2 * run) {
-            int32_t middle = length - start > run ? start + run : length;
-            int32_t end = length - middle > run ? middle + run : length;
-            int32_t left = start, right = middle;
-            for (int32_t i = start; i < end; ++i) {
-                bool is_right = left == middle || (right < end && from[right] < from[left]);
-                to[i] = is_right ? from[right++] : from[left++];
-            }
-        }
-        int32_t *sorted = to;
-        to = from;
-        from = sorted;
-    }
-    return from;
+        words[place] = word_of(row, place, op->input_step, flip);
+    return merge(NULL, words, words + length, length);
 }
 
 static void sort_bytes(const struct cm_sort *op, const int8_t *row, int8_t *values, int64_t *places,
