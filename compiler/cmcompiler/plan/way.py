@@ -193,16 +193,12 @@ class Way:
 
     @cached_property
     def _fitting(self) -> Fitting:
-        selection = self._selection
-        return Fitting(
-            selection,
-            Partition(
-                selection, self.search, lambda runs: self._with(selection.graph(runs)).search
-            ),
-            lambda graph: self._with(graph).search.least_peak,
-            lambda graph, limit: self._with(graph).search.fits(limit),
-            lambda graph, limit: self._with(graph).search.cheapest(limit),
-        )
+        partition = Partition(self._selection, self.search, self._searched)
+        return Fitting(self._selection, partition, self._searched)
+
+    def _searched(self, runs: Choices) -> Search:
+        """The search in the graph with some runs."""
+        return self._with(self._selection.graph(runs)).search
 
     def _with(self, graph: Graph) -> Way:
         """The graph with some runs of this one's nodes."""

@@ -10,10 +10,10 @@ from functools import cached_property
 from cmcompiler.ir.graph import Graph
 from cmcompiler.plan.runs.partition import Choices, Partition
 from cmcompiler.plan.runs.selection import RunSelection, StageChoice
+from cmcompiler.plan.streams.search import Search
 
 MOST = 2
 """Sets of runs with the fewest instructions that are planned."""
-
 
 TRADES = 2
 """How often the costliest run of the best set gets room from another one."""
@@ -33,18 +33,13 @@ class Fitting:
     """Tries the sets of a partition for several limits.
 
     Attributes:
-        least: bytes that groups of a graph need at least.
-        fits: whether these are no more than a limit.
-        cost: instructions, roughly, that they take more than whole tensors within a limit.
+        searched: for groups of the graph with some runs.
     """
 
     selection: RunSelection
     partition: Partition
-    least: Callable[[Graph], int]
-    fits: Callable[[Graph, int], bool]
-    cost: Callable[[Graph, int], float]
+    searched: Callable[[Choices], Search]
     _costs: dict[int, dict[Choices, float]] = field(default_factory=dict, init=False)
-    _known: dict[Choices, int] = field(default_factory=dict, init=False)
     _fitting: dict[tuple[Choices, int], bool] = field(default_factory=dict, init=False)
 
     def graphs(self, limit: int) -> Iterator[Graph]:
@@ -93,12 +88,12 @@ class Fitting:
             # Operators outside of runs add to their cost.
             if len(costs) >= MOST and _own_cost(chosen) >= sorted(costs.values())[MOST - 1]:
                 break
-            costs[chosen] = self.cost(self.selection.graph(chosen), limit)
+            costs[chosen] = self.searched(chosen).cheapest(limit)
         for _ in range(TRADES if costs else 0):
             traded = self._traded(min(costs, key=lambda chosen: costs[chosen]), limit)
             if traded in costs:
                 break
-            costs[traded] = self.cost(self.selection.graph(traded), limit)
+            costs[traded] = self.searched(traded).cheapest(limit)
         return costs
 
     @cached_property
@@ -167,17 +162,13 @@ class Fitting:
         return chosen
 
     def _fits(self, chosen: Choices, limit: int) -> bool:
-        if chosen in self._known:
-            return self._known[chosen] <= limit
         key = chosen, limit
         if key not in self._fitting:
-            self._fitting[key] = self.fits(self.selection.graph(chosen), limit)
+            self._fitting[key] = self.searched(chosen).fits(limit)
         return self._fitting[key]
 
     def _size(self, chosen: Choices) -> int:
-        if chosen not in self._known:
-            self._known[chosen] = self.least(self.selection.graph(chosen))
-        return self._known[chosen]
+        return self.searched(chosen).least_peak
 
 
 def _own_cost(chosen: Choices) -> float:

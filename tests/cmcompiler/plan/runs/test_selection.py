@@ -16,8 +16,9 @@ from cmcompiler.plan.options import PlanOptions
 from cmcompiler.plan.plan import Plan
 from cmcompiler.plan.planner import make_plan
 from cmcompiler.plan.runs.fitting import Fitting
-from cmcompiler.plan.runs.partition import Partition
+from cmcompiler.plan.runs.partition import Choices, Partition
 from cmcompiler.plan.runs.selection import RunSelection
+from cmcompiler.plan.streams.search import Search
 from cmcompiler.plan.way import Way
 
 
@@ -80,6 +81,16 @@ def test_other_tiles_of_the_same_nodes_take_less_memory_for_more_instructions() 
         assert all(a.read + a.tiles > b.read + b.tiles for a, b in pairwise(same))
 
 
+class Sized(Search):
+    """A search that knows its results."""
+
+    def __init__(self, least: int, cost: float) -> None:
+        self.least_peak, self._instructions = least, cost
+
+    def cheapest(self, limit: int) -> float:
+        return self._instructions
+
+
 def fitting_of(graph: Graph, cost: int) -> Fitting:
     """With sizes that only the first operators decide.
 
@@ -87,17 +98,14 @@ def fitting_of(graph: Graph, cost: int) -> Fitting:
         cost: instructions of each node that is left.
     """
 
-    def least(changed: Graph) -> int:
-        return 1000 if changed.nodes[0] is not graph.nodes[0] else 9000
-
     selection, partition = partition_of(graph)
-    return Fitting(
-        selection,
-        partition,
-        least,
-        lambda changed, limit: least(changed) <= limit,
-        lambda changed, limit: cost * len(changed.nodes),
-    )
+
+    def searched(runs: Choices) -> Search:
+        nodes = selection.graph(runs).nodes
+        least = 1000 if nodes[0] is not graph.nodes[0] else 9000
+        return Sized(least, cost * len(nodes))
+
+    return Fitting(selection, partition, searched)
 
 
 def test_runs_that_others_make_needless_are_left_out() -> None:
