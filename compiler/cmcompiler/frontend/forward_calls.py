@@ -145,10 +145,12 @@ class StateWatch:
         ]
         holding = [name for name in changed if any(True for _ in tensors_of(after.get(name)))]
         numbers = {name: self._held[name] for name in changed if _is_number(self._held[name])}
-        is_same = _same(first, second)
-        if is_same and holding and self._remembers(elsewhere):
-            is_same = False
-        if is_same and not (numbers and self._counts(numbers, again)):
+        decides = (
+            not _same(first, second)
+            or (holding and self._remembers(elsewhere))
+            or (numbers and self._counts(numbers, again))
+        )
+        if not decides:
             return ()
         states = [name for name in changed if _is_like(self._held[name], after.get(name))]
         if states:

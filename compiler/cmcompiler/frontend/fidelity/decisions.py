@@ -22,7 +22,7 @@ from cmcompiler.frontend.fidelity.record import FlippedDecisions
 from cmcompiler.frontend.operators.function import function
 from cmcompiler.frontend.own_ranges import observer_of
 from cmcompiler.frontend.rewrites.fixed_ranges import CASTS, CUTS, MOVEMENTS
-from cmcompiler.frontend.rewrites.integers import PLACING
+from cmcompiler.frontend.rewrites.integers import is_place
 
 _DECIDING = {
     *("gt", "ge", "lt", "le", "eq", "ne", "argmax", "argmin", "argsort", "bucketize"),
@@ -54,7 +54,7 @@ class Decisions:
         self._deciding = [
             node
             for node in nodes
-            if _name(node) in _DECIDING or _is_place(node) or _is_cut(node, jumping)
+            if _name(node) in _DECIDING or (node.users and is_place(node)) or _is_cut(node, jumping)
         ]
         self._counts: defaultdict[Node, list[int]] = defaultdict(lambda: [0, 0])
 
@@ -183,13 +183,6 @@ def jumps(node: Node) -> Jumps | None:
 def _name(node: Node) -> str:
     schema = getattr(node.target, "_schema", None)
     return str(schema.name.partition("::")[2]) if schema is not None else ""
-
-
-def _is_place(node: Node) -> bool:
-    """Whether something reads where an operator found its results."""
-    if node.target is not getitem or node.args[1] != 1 or not node.users:
-        return False
-    return _name(node.all_input_nodes[0]) in PLACING
 
 
 def _is_cut(node: Node, jumping: Collection[Node]) -> bool:

@@ -40,7 +40,7 @@ def orders_of(graph: Graph) -> AbstractContextManager[Any]:
 
 
 def in_order(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    """What an operator of UNSTABLE returns, equal elements in the order that they have.
+    """Results of an operator of UNSTABLE, with equal elements in the order that they have.
 
     Args:
         args, kwargs: of the operator.

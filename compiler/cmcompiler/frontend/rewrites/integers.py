@@ -112,24 +112,24 @@ def _running(self: Any, dim: int, out: Any) -> Any:
     return self.to(torch.int64).cumsum(dim).to(out.dtype)
 
 
-PLACING = frozenset({"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mode"})
+_PLACING = frozenset({"topk", "sort", "max", "min", "median", "nanmedian", "kthvalue", "mode"})
 """Operators whose second result is where their elements were."""
 
 
 def _places_in_order(self: Any, dim: int, descending: bool) -> Any:
     """The places of elements in order, of places, too."""
-    numbers = self.to(torch.int32) if _is_place(self.node) else self
+    # int32 holds places.
+    are_places = self.node.target in (_ATEN.argmax.default, _ATEN.argmin.default)
+    numbers = self.to(torch.int32) if are_places or is_place(self.node) else self
     return numbers.sort(stable=True, dim=dim, descending=descending)[1]
 
 
-def _is_place(node: Node) -> bool:
-    """Whether a node gives places of elements, which int32 holds."""
-    if node.target in (_ATEN.argmax.default, _ATEN.argmin.default):
-        return True
+def is_place(node: Node) -> bool:
+    """Whether a node is the second result of an operator that gives places of its elements."""
     if node.target is not getitem or node.args[1] != 1:
         return False
     source = getattr(node.all_input_nodes[0].target, "overloadpacket", None)
-    return getattr(source, "__name__", "") in PLACING
+    return getattr(source, "__name__", "") in _PLACING
 
 
 def _bucketed(self: Any, edges: Any, is_right: bool, kind: torch.dtype) -> Any:
