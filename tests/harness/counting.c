@@ -15,7 +15,6 @@
 #include "cmrt/normalization.h"
 #include "cmrt/softmax.h"
 #include "cmrt/sum_groups.h"
-#include "uncounted.h"
 
 /* `cmrt/pool.h` has another struct of this name. */
 #define cm_windows cm_pool_windows_of

@@ -148,7 +148,9 @@ def counting_kernels() -> CountingKernels:
     """
     runtime = paths.runtime()
     library = Path(mkdtemp()) / "counting.so"
-    sources = [Path(__file__).with_suffix(".c"), *sorted((runtime / "kernels").glob("*.c"))]
+    folder = Path(__file__).parent
+    own = [folder / "counting.c", folder / "uncounted.c"]
+    sources = [*own, *sorted((runtime / "kernels").glob("*.c"))]
     options = ["-std=c11", "-O1", "-Wall", "-Wextra", "-shared", "-fPIC", "-Wl,-z,defs"]
     command = ["gcc", *options, f"-I{runtime / 'include'}", "-o", library, *sources, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,7 +1,4 @@
 /* Microkernels of which nothing is counted; see counting.c. */
-#ifndef UNCOUNTED_H
-#define UNCOUNTED_H
-
 #include "cmrt/copy.h"
 #include "cmrt/elementwise.h"
 #include "cmrt/isa.h"
@@ -52,5 +49,3 @@ void cm_isa_clamp_s8(int8_t *x, int32_t count, int32_t minimum, int32_t maximum)
 {
     (void)x, (void)count, (void)minimum, (void)maximum;
 }
-
-#endif
