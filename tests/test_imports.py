@@ -51,6 +51,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.fidelity.weighings",
     "cmcompiler.frontend.float_parts",
     "cmcompiler.frontend.gate_ranges",
+    "cmcompiler.frontend.graph_names",
     "cmcompiler.frontend.image_means",
     "cmcompiler.frontend.joined_operands",
     "cmcompiler.frontend.joined_outputs",

@@ -430,3 +430,18 @@ def first_time() -> Made:
             return self.mean.clone()
 
     return First().eval(), torch.ones(1, 8)
+
+
+class _Chain(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.modules = [nn.Linear(8, 8), nn.ReLU()]  # type: ignore[assignment]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for part in self.modules:  # type: ignore[attr-defined]
+            x = part(x)
+        return x
+
+
+def hidden_method() -> Made:
+    return nn.Sequential(_Chain()), torch.ones(1, 8)

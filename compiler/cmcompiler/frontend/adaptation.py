@@ -42,6 +42,9 @@ _COPIED = {torch.strided, torch.sparse_coo}
 _IN_FLOAT = {"FloatFunctional", "FXFloatFunctional"}
 """Modules of sums and products, which torch computes in float until it quantises a model."""
 
+_ASKED = {"parameters", "buffers", "modules", "named_parameters", "named_buffers", "named_modules"}
+"""Methods of modules that every export calls."""
+
 
 def adapted(
     module: torch.nn.Module, inputs: Sequence[Tensor]
@@ -92,6 +95,13 @@ def adapted(
 
 
 def _check(module: torch.nn.Module) -> None:
+    for part in torch.nn.Module.modules(module):
+        for name in _ASKED & vars(part).keys():
+            own = f"{type(part).__name__}.{name}"
+            raise Unsupported(
+                f"{own} hides torch.nn.Module.{name}(), which torch.export calls",
+                f"rename {own}",
+            )
     for name, part in module.named_modules():
         kind = type(part)
         at = module_place(name)

@@ -16,6 +16,7 @@ from torch.fx.node import map_arg
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.computed_places import ComputedPlaces
 from cmcompiler.frontend.encoder_masks import masks_as_in_inference
+from cmcompiler.frontend.graph_names import without_own_names
 from cmcompiler.frontend.hints import explained
 from cmcompiler.frontend.passes.functionalization import restore_batch_norms
 from cmcompiler.usercode import unsupported
@@ -45,7 +46,7 @@ def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgr
     told = unsupported("torch.export", _HINT)
     with told, explained(), _without_results(module), masks_as_in_inference(), ComputedPlaces():
         program: ExportedProgram = torch.export.export(module, inputs)
-    return program
+    return without_own_names(program)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
-from cmcompiler.errors import InvalidRequest, Unsupported
+from cmcompiler.errors import InvalidRequest
 from cmcompiler.frontend import backend, operators
 from cmcompiler.frontend.accumulators import make_room_for_biases
 from cmcompiler.frontend.annotations import annotated
@@ -119,7 +119,7 @@ def prepare(
 
     Arguments and errors are those of `cmcompiler.frontend.quantization.quantize`.
     """
-    inputs, module = tuple(map(channels_last, example_inputs)), _checked(in_eval_mode(module))
+    inputs, module = tuple(map(channels_last, example_inputs)), in_eval_mode(module)
     exported = export_channels_last(module, inputs)
     names = tuple(exported.graph_signature.user_inputs)
     output_names, is_choice = names_of_outputs(exported), holds_classes(exported)
@@ -216,26 +216,6 @@ def _sequence(calibration: list[Inputs]) -> list[Inputs]:
     if all(x.is_floating_point() for x in inputs):
         return shuffles(inputs, _FEWEST_RUNS, seed=0)
     return [inputs] * _FEWEST_RUNS
-
-
-def _checked(module: torch.nn.Module) -> torch.nn.Module:
-    """The module itself.
-
-    Raises:
-        Unsupported: a graph has an attribute of its own where the module holds tensors.
-    """
-    if isinstance(module, GraphModule):
-        return module
-    held = (
-        *module.named_children(),
-        *module.named_parameters(recurse=False),
-        *module.named_buffers(recurse=False),
-    )
-    for name, _ in held:
-        if hasattr(GraphModule, name):
-            message = f"torch.export cannot take a module with an attribute named {name}"
-            raise Unsupported(message, f"rename {type(module).__name__}.{name}")
-    return module
 
 
 def _observe(

@@ -208,6 +208,8 @@ class ExportedArchive:
     def load(self, seed: int, weights: Path | None = None) -> Model:
         import torch
 
+        from cmcompiler.frontend.graph_names import without_own_names
+
         check_unpacked(self.path)
         try:
             program = torch.export.load(self.path)
@@ -221,7 +223,7 @@ class ExportedArchive:
         positional, named = program.example_inputs
         if named:
             raise Unsupported(f"{self.path} takes arguments by name: {', '.join(named)}")
-        module = program.module(check_guards=False)
+        module = without_own_names(program).module(check_guards=False)
         user = UserModel.of((module, tuple(positional)), str(self.path))
         model = user.model(_weigh(user, weights, f"those in {self.path.name}"), seed)
         return replace(model, notes=(*model.notes, *_fixed(program)))

@@ -72,6 +72,7 @@ class UserModel:
         import torch
 
         from cmcompiler.frontend.adaptation import adapted
+        from cmcompiler.frontend.graph_names import without_own_names
         from cmcompiler.frontend.single_precision import single
 
         names = ("module", "example_inputs", "calibration", "samples", "labels", "precision")
@@ -85,7 +86,7 @@ class UserModel:
                 fields["module"] = made
         module: Any = fields["module"]
         if type(module).__name__ == "ExportedProgram":
-            fields["module"] = module.module(check_guards=False)
+            fields["module"] = without_own_names(module).module(check_guards=False)
         if not isinstance(fields["module"], torch.nn.Module):
             hint = _instead(fields["module"])
             raise InvalidRequest(f"{where} did not return a torch.nn.Module", hint)

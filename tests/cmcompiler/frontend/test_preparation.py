@@ -84,22 +84,6 @@ def test_elements_added_up_at_places_that_are_computed_stay_float():
     assert (left.operator, left.reason) == ("aten.index_put.default", "it adds elements up")
 
 
-class Coded(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.code = nn.Linear(3, 3)
-
-    def forward(self, x):
-        return self.code(x)
-
-
-def test_names_that_a_graph_has_itself_are_refused():
-    x = (torch.randn(2, 3),)
-    with pytest.raises(Unsupported, match="cannot take a module with an attribute named code") as e:
-        prepare(Coded(), x, [x])
-    assert e.value.hint == "rename Coded.code"
-
-
 @pytest.mark.parametrize(("most", "operators"), [(2, 0), (100_000, 1)])
 def test_integers_that_int16_holds_become_int8_at_once(most: int, operators: int) -> None:
     class Masked(nn.Module):
