@@ -74,6 +74,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.passes",
     "cmcompiler.frontend.preparation",
     "cmcompiler.frontend.quantization",
+    "cmcompiler.frontend.range_search",
     "cmcompiler.frontend.refinement",
     "cmcompiler.frontend.refusals",
     "cmcompiler.frontend.resolution",

@@ -16,6 +16,8 @@ from torchao.quantization.pt2e import (
 )
 from torchao.quantization.pt2e.observer import UniformQuantizationObserverBase
 
+from cmcompiler.frontend.range_search import searched_range
+
 LEAST_STEP = 2.0**-80
 LEAST_STEP_OF_WEIGHTS = 2.0**-40
 """Products of both are far from the limits of single precision."""
@@ -39,7 +41,7 @@ class Observation:
 
     @classmethod
     def of(cls, observer: HistogramObserver) -> Observation:
-        searched = observer._non_linear_param_search()
+        searched = searched_range(observer)
         held = MinMaxObserver(
             dtype=observer.dtype,
             qscheme=observer.qscheme,
