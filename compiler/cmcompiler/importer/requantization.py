@@ -47,8 +47,8 @@ class _Floats:
 def requantize_in_integers(graph: Graph) -> Graph:
     """Joins each quantize with the dequantize, or the conversion of integers to floats, before it.
 
-    From byte to int8 by table, functions of one number in between with it, else by a multiplier, if
-    that gives the same for all numbers. Movements of memory in between use integers. Nodes no
+    From byte to int8 by table, functions of one number in between with it, else by a multiplier:
+    see ChangeScale. Movements of memory in between use integers. Nodes no
     longer needed stay in the graph.
     """
     floats: dict[Tensor, _Floats] = {}
@@ -107,4 +107,4 @@ def _joined(floats: _Floats, quantize: Quantize) -> Op | None:
         return None
     real = floats.real
     zero_point = real.zero_point if isinstance(real, Dequantize) else 0
-    return ChangeScale.equal_to(real, zero_point, floats.source.dtype, quantize)
+    return ChangeScale.of(real, zero_point, floats.source.dtype, quantize)

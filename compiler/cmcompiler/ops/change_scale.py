@@ -130,13 +130,16 @@ class ChangeScale(Op):
     maximum: int
 
     @classmethod
-    def equal_to(
+    def of(
         cls, real: Op, zero_point: int, source: np.dtype[Any], to: Quantize
     ) -> ChangeScale | None:
-        """The op that equals a quantize of `real`, which turns each integer of a type, less its
-        zero point, into a multiple of itself; None if none does.
+        """A quantize of `real`, which turns each integer of a type, less its zero point, into a
+        multiple of itself.
 
-        Numbers beyond int16 are cut where the ends of int16 are at the result's bounds, too.
+        It equals the two float operations if some multiplier and constant do. Else the multiplier
+        is the ratio of the scales and the constant half a step; None where the floats define the
+        result: of wide integers, and of TensorFlow Lite. Numbers beyond int16 are cut where the
+        ends of int16 are at the result's bounds, too.
         """
         limits = np.iinfo(NARROW if source in WIDE else source)
         every = np.arange(limits.min, limits.max + 1).astype(source)
@@ -157,7 +160,10 @@ class ChangeScale(Op):
             return None
         bounds = to.minimum - to.zero_point, to.maximum - to.zero_point
         steps = _Steps.of(every, expected.astype(np.int64) - to.zero_point, bounds, shift)
-        fit = steps.fit(multiplier, (1 << (shift - 1)) - zero_point * multiplier, largest)
+        ratio_and_half = multiplier, (1 << (shift - 1)) - zero_point * multiplier
+        fit = steps.fit(*ratio_and_half, largest)
+        if fit is None and source not in WIDE and not to.is_divided:
+            fit = ratio_and_half
         if fit is None or fit[1].bit_length() > SUM_BITS:
             return None
         return cls(to.dtype, *fit, shift, to.zero_point, to.minimum, to.maximum)

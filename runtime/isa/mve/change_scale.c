@@ -25,6 +25,12 @@ void cm_isa_change_scale(const struct cm_change_scale *op, const void *in, void 
             int32x4_t x = changed(&by, vldrbq_z_s32((const int8_t *)in + i, valid));
             vstrhq_p_s32((int16_t *)out + i, vminq_s32(vmaxq_s32(x, minimum), maximum), valid);
         }
+    else if (by.source == 2 && by.to == 2)
+        for (int32_t i = 0; i < by.count; i += 4) {
+            mve_pred16_t valid = vctp32q((uint32_t)(by.count - i));
+            int32x4_t x = changed(&by, vldrhq_z_s32((const int16_t *)in + i, valid));
+            vstrhq_p_s32((int16_t *)out + i, vminq_s32(vmaxq_s32(x, minimum), maximum), valid);
+        }
     else
         cm_change_scale_all(by, in, out, by.source, by.to);
 }

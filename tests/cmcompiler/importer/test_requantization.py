@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from math import floor
 
 import numpy as np
 import pytest
@@ -128,19 +130,23 @@ def test_larger_numbers_are_multiplied(
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "steps"),
+    ("source", "target", "steps", "equal"),
     [
-        (INT16, INT8, (0.0003, 0.078)),
-        (INT8, INT16, (0.078, 0.0003)),
+        (INT16, INT8, (0.0003, 0.078), 97),
+        (INT8, INT16, (0.078, 0.0003), 97),
+        (INT16, INT16, (0.0003, 0.0003), 0),
     ],
 )
-def test_all_but_few_scales_have_a_multiplier(
-    source: np.dtype[np.generic], target: np.dtype[np.generic], steps: tuple[float, float]
+def test_all_scales_change_in_integers_and_bytes_as_floats_do(
+    source: np.dtype[np.generic],
+    target: np.dtype[np.generic],
+    steps: tuple[float, float],
+    equal: int,
 ) -> None:
     """Products of floats round to either side, so another multiplier than the ratio may be it."""
     random = np.random.default_rng(5)
     limits, every = np.iinfo(target), np.arange(np.iinfo(source).min, np.iinfo(source).max + 1)
-    without = 0
+    same = 0
     for _ in range(100):
         before, after = (step * random.uniform(0.5, 2) for step in steps)
         points = [
@@ -148,14 +154,13 @@ def test_all_but_few_scales_have_a_multiplier(
         ]
         real = Dequantize(before, points[0])
         quantize = Quantize(target, after, points[1], limits.min, limits.max)
-        op = ChangeScale.equal_to(real, points[0], source, quantize)
-        without += op is None
-        if op is not None:
-            (floats,) = real.reference(every.astype(source))
-            np.testing.assert_array_equal(
-                op.reference(every.astype(source)), quantize.reference(floats)
-            )
-    assert without <= 3
+        op = ChangeScale.of(real, points[0], source, quantize)
+        assert op is not None
+        (floats,), (results,) = real.reference(every.astype(source)), op.reference(every)
+        same += np.array_equal(results, *quantize.reference(floats))
+        exact = np.clip((every - points[0]) * (before / after) + points[1], limits.min, limits.max)
+        assert np.abs(results - exact).max() < 0.51
+    assert same >= equal
 
 
 @pytest.mark.parametrize("far", [70_000, -200_000, 1 << 20])
@@ -166,7 +171,7 @@ def test_sums_of_far_zero_points_fit(source: np.dtype[np.generic], far: int) -> 
     for points in ((far, 0), (far, far), (0, far)):
         for before, after in ((0.01, 0.037), (0.01, 1e-5), (2e-6, 1.0)):
             quantize = Quantize(INT16, after, points[1], -32768, 32767)
-            op = ChangeScale.equal_to(Dequantize(before, points[0]), points[0], source, quantize)
+            op = ChangeScale.of(Dequantize(before, points[0]), points[0], source, quantize)
             if op is not None:
                 found += 1
                 sums = every * op.multiplier + op.constant
@@ -174,11 +179,38 @@ def test_sums_of_far_zero_points_fit(source: np.dtype[np.generic], far: int) -> 
     assert found
 
 
-def test_what_no_multiplier_gives_stays_float_in_between() -> None:
-    """Of halves every other is rounded down."""
+@pytest.mark.parametrize(
+    ("source", "real", "target"),
+    [
+        (INT16, Dequantize(0.5, 0), Quantize(INT8, 1.0, 0, -128, 127)),
+        (INT16, Dequantize(0.00031, 0), Quantize(INT16, 0.00047, 0, -32767, 32767)),
+        (INT16, Dequantize(0.00047, 0), Quantize(INT16, 0.00031, 0, -32768, 32000)),
+        (INT16, Dequantize(0.0004, -300), Quantize(INT16, 0.0007, 70, 0, 32767)),
+    ],
+)
+def test_what_no_multiplier_gives_is_the_ratio_of_scales_halves_up(
+    source: np.dtype[np.generic], real: Dequantize, target: Quantize, runtime: Runtime
+) -> None:
+    """Of halves floats round every other down."""
+    steps = (real, FLOAT, (2, 128)), (target, target.dtype, (2, 128))
+    graph = requantize_in_integers(_graph(*steps, dtype=source))
+    assert [type(node.op) for node in _live(graph)] == [ChangeScale]
+    given = np.linspace(-32768, 32767, 256).round().astype(source).reshape(2, 128)
+    given[0, :8] = range(8)
+    ratio = Fraction(float(np.float32(real.scale))) * Fraction(float(target.inverse_scale))
+    exact = [
+        floor((int(each) - real.zero_point) * ratio + Fraction(1, 2)) + target.zero_point
+        for each in given.ravel()
+    ]
+    (results,) = evaluate(graph, (given,)).outputs
+    np.testing.assert_array_equal(results.ravel(), np.clip(exact, target.minimum, target.maximum))
+    runtime.check(Example(replace(graph, nodes=_live(graph)), (given,)))
+
+
+def test_tensorflow_lites_floats_stay_where_no_multiplier_gives_the_same() -> None:
     steps = (
-        (Dequantize(0.5, 0), FLOAT, (2, 128)),
-        (Quantize(INT8, 1.0, 0, -128, 127), INT8, (2, 128)),
+        (Dequantize(0.00035, 0), FLOAT, (2, 128)),
+        (Quantize(INT16, 0.0003, 0, -32768, 32767, is_divided=True), INT16, (2, 128)),
     )
     graph = requantize_in_integers(_graph(*steps, dtype=INT16))
     assert _titles(graph) == ["quantize", "dequantize"]
