@@ -265,9 +265,9 @@ def batch_matmul(
     right: tuple[int, ...] = (2, 6, 5),
     constant: bool = False,
 ) -> None:
-    shape = (*left[:-1], 5)
-    left = (2, 6, 4) if adj_x else left
-    right = (2, 5, 6) if adj_y else right
+    shape = (*left[:-1], right[-1])
+    left = (*left[:-2], left[-1], left[-2]) if adj_x else left
+    right = (*right[:-2], right[-1], right[-2]) if adj_y else right
     lhs = make.source(left, 0.05, 3)
     if constant:
         rhs = make.file.constant(make.int8(*right), scale=0.031, zero_point=-7)

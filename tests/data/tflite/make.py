@@ -33,7 +33,7 @@ from harness.tflite_short import short_call, short_names  # noqa: E402
 
 def outputs(call: TfliteCall) -> dict[str, np.ndarray]:
     """Each output of each sample; its state is kept from sample to sample."""
-    interpreter = runtime.Interpreter.from_bytes(call.data)
+    interpreter = runtime.Interpreter.from_bytes(call.data, arena_size=1 << 20)
     collected = {}
     for number, sample in enumerate(call.samples):
         for index, array in enumerate(sample):
