@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from pickle import PickleError
 from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,11 +21,15 @@ _SHARED = (type, ModuleType, FunctionType)
 M = TypeVar("M", bound="torch.nn.Module")
 
 
-def copied(module: M) -> M:
+def copied(module: M, others: Mapping[int, Any] | None = None) -> M:
     """A deep copy in which activations, and other results of operators, are plain tensors.
 
     A module may keep what it computed: a feature, an attention map, the weights of weight_norm.
     torch copies only tensors that are not results of operators, and no compressed sparse ones.
+    What cannot be copied, as a function of torch.jit.script or a lock, is shared.
+
+    Args:
+        others: what takes the place of objects in the copy, by their ids.
     """
     import torch
 
@@ -34,9 +39,28 @@ def copied(module: M) -> M:
             memo[id(x)] = x.detach().to_dense().to_sparse()
         elif not x.is_leaf:
             memo[id(x)] = x.detach().clone()
-    copy: M = deepcopy(module, memo)
-    _adopt_hooks(copy, memo)
+    memo.update(others or {})
+    made = dict(memo)
+    try:
+        copy: M = deepcopy(module, made)
+    except (PickleError, TypeError):
+        made = {**memo, **{id(each): each for each in _objects_of(module) if _is_shared(each)}}
+        copy = deepcopy(module, made)
+    _adopt_hooks(copy, made)
     return copy
+
+
+def _is_shared(held: object) -> bool:
+    """Whether an object can be copied neither as it is nor by its attributes."""
+    import torch
+
+    if isinstance(held, (torch.Tensor, torch.nn.Module, Mapping, list, tuple, set, frozenset)):
+        return False
+    try:
+        deepcopy(held)
+    except (PickleError, TypeError):
+        return True
+    return False
 
 
 def _adopt_hooks(copy: torch.nn.Module, memo: Mapping[int, Any]) -> None:
@@ -81,6 +105,13 @@ def tensors_of(holder: object) -> Iterator[torch.Tensor]:
     """Tensors, wherever a module or a result holds them."""
     import torch
 
+    return (each for each in _objects_of(holder) if isinstance(each, torch.Tensor))
+
+
+def _objects_of(holder: object) -> Iterator[Any]:
+    """What a module or a result holds, itself included."""
+    import torch
+
     seen: set[int] = set()
     ahead: list[Any] = [holder]
     while ahead:
@@ -88,9 +119,10 @@ def tensors_of(holder: object) -> Iterator[torch.Tensor]:
         if id(each) in seen:
             continue
         seen.add(id(each))
+        yield each
         if isinstance(each, torch.Tensor):
-            yield each
-        elif isinstance(each, Mapping):
+            continue
+        if isinstance(each, Mapping):
             ahead += each.values()
         elif isinstance(each, (list, tuple, set, frozenset)):
             ahead += each

@@ -46,7 +46,10 @@ DEPENDS_ON_VALUES = (
 """A reason and what to do."""
 
 _SEEN = {
-    "data-dependent expression": DEPENDS_ON_VALUES,
+    **dict.fromkeys(
+        ("data-dependent expression", "aten.equal.default", "aten.allclose.default"),
+        DEPENDS_ON_VALUES,
+    ),
     "FakeTensor.__format__": (
         "text of a tensor's values is made, which no board has",
         "remove it, or make it in training only: if self.training",

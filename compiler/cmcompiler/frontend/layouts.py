@@ -19,6 +19,7 @@ from cmcompiler.frontend.encoder_masks import masks_as_in_inference
 from cmcompiler.frontend.graph_names import without_own_names
 from cmcompiler.frontend.hints import explained
 from cmcompiler.frontend.passes.functionalization import restore_batch_norms
+from cmcompiler.frontend.traceable_forms import TraceableForms
 from cmcompiler.usercode import unsupported
 
 _HINT = "try torch.export.export(module, example_inputs) on its own"
@@ -44,7 +45,8 @@ def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgr
         Unsupported: torch.export cannot take the module.
     """
     told = unsupported("torch.export", _HINT)
-    with told, explained(), _without_results(module), masks_as_in_inference(), ComputedPlaces():
+    traceable = (masks_as_in_inference(), ComputedPlaces(), TraceableForms())
+    with told, explained(), _without_results(module), traceable[0], traceable[1], traceable[2]:
         program: ExportedProgram = torch.export.export(module, inputs)
     return without_own_names(program)
 

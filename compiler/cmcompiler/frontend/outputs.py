@@ -216,7 +216,7 @@ def run_on(
     initial = copied(module) if reset else module
     with torch.no_grad():
         for number, sample in enumerate(islice(samples, most), start=1):
-            inputs = [arrange(torch.from_numpy(np.ascontiguousarray(array))) for array in sample]
+            inputs = [arrange(torch.from_numpy(np.array(array, order="C"))) for array in sample]
             if reset:
                 module = copied(initial)
             try:

@@ -64,9 +64,9 @@ _SWITCHES = {"train": False, "training": False, "p": 0, "dropout_p": 0, "dropout
 def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
     """
     Raises:
-        Unsupported: sizes or weights depend on values, something uses the indices of a pool with
-            margins, factors matrices, draws random numbers, is sparse or complex, or has weights
-            that are not finite.
+        Unsupported: sizes or weights depend on values, something uses the indices of a pool whose
+            windows differ, factors matrices, draws random numbers, is sparse or complex, or has
+            weights that are not finite.
     """
     for node in graph.graph.nodes:
         value = node.meta.get("val")
@@ -79,8 +79,9 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
             )
         if node.target in _POOLS and any(user.args[1] and user.users for user in node.users):
             raise Unsupported(
-                f"{place}the indices of {operator_name(node)} with margins are used",
-                "pool without padding and ceil_mode, or upsample: torch.nn.Upsample",
+                f"{place}the indices of {operator_name(node)} are used, whose windows differ",
+                "pool without padding and ceil_mode, to sizes that divide the image's, "
+                "or upsample: torch.nn.Upsample",
             )
         if node.target in _CONVOLUTIONS and value_of(node.args[1]) is None:
             raise Unsupported(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from typing import Any
 
 import torch
@@ -19,10 +18,14 @@ from torch.fx.node import map_aggregate
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from cmcompiler.frontend.copies import tensors_of
+from cmcompiler.frontend.copies import copied, tensors_of
 
 _OTHERS = (torch.float16, torch.bfloat16, torch.float64)
-_CASTS = {Tensor.half, Tensor.bfloat16, Tensor.double}
+_SINGLE: dict[Any, Callable[..., Any]] = {
+    **dict.fromkeys((Tensor.half, Tensor.bfloat16, Tensor.double), Tensor.float),
+    **dict.fromkeys((torch.float_power, Tensor.float_power), torch.pow),
+}
+"""The form in float32 of functions whose name says another type."""
 
 
 def single(inputs: Iterable[Tensor]) -> tuple[Tensor, ...]:
@@ -73,7 +76,7 @@ def converted(module: torch.nn.Module) -> torch.nn.Module:
     for tensor in tensors_of(module):
         if tensor.dtype in _OTHERS or not tensor.is_leaf:
             memo[id(tensor)] = _as_held(tensor)
-    copy = deepcopy(module, memo)
+    copy = copied(module, memo)
     for part in copy.modules():
         if isinstance(part, GraphModule):
             _name_single(part)
@@ -136,8 +139,7 @@ class _Single(TorchFunctionMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        if func in _CASTS:
-            func = Tensor.float
+        func = _SINGLE.get(func, func)
         named = {name: _single_type(value) for name, value in (kwargs or {}).items()}
         return _single_results(func(*map(_single_type, args), **named))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import pytest
 import torch
 from torch import nn
@@ -10,8 +12,8 @@ from cmcompiler.frontend.copies import copied, in_eval_mode
 from cmcompiler.frontend.layouts import export_channels_last
 from cmcompiler.frontend.quiet import quiet
 
-# People have modules made with it, whatever torch says now.
-pytestmark = pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+# People have modules made with them, whatever torch says now.
+pytestmark = pytest.mark.filterwarnings("ignore:.*(weight_norm|torch.jit.script):FutureWarning")
 
 
 class Keeps(nn.Module):
@@ -52,6 +54,19 @@ def test_such_a_module_is_exported():
     with torch.no_grad():
         wanted = copied(module).eval()(x)
         torch.testing.assert_close(exported.module(check_guards=False)(x), wanted)
+
+
+def test_what_cannot_be_copied_is_shared():
+    module = nn.Linear(2, 2)
+    module.held = {"function": torch.jit.script(_doubled), "lock": Lock()}
+    copy = copied(module)
+    assert copy.held is not module.held
+    assert copy.held == module.held
+    assert copy.weight is not module.weight
+
+
+def _doubled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
 
 
 class Hooked(nn.Module):

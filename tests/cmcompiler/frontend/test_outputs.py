@@ -31,6 +31,16 @@ def test_buffers_carry_over_and_structures_are_flattened():
     assert above.tolist() == [[[False, False]], [[False, True]], [[True, True]]]
 
 
+class Shape(torch.nn.Module):
+    def forward(self, x):
+        return torch.tensor(x.shape)
+
+
+def test_a_number_stays_one():
+    (shapes,) = run_on(Shape(), Samples((np.arange(3, dtype=np.float32),)))
+    assert shapes.shape == (3, 0)
+
+
 class Boxes(NamedTuple):
     corners: torch.Tensor
     scores: torch.Tensor

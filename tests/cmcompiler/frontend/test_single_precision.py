@@ -87,6 +87,7 @@ def test_modules_and_inputs_of_other_types_are_those_of_float32(dtype: torch.dty
         lambda x: torch.relu(x + torch.zeros(8, dtype=torch.float64)).float(),
         lambda x: torch.relu(x + torch.from_numpy(np.zeros(8))),
         lambda x: torch.relu(x.to(torch.float16).to("cpu", torch.float64)),
+        lambda x: torch.relu(torch.float_power(x, 1)).float(),
     ],
 )
 def test_casts_in_forward_change_nothing(compute: Callable[[Tensor], Tensor]) -> None:

@@ -109,6 +109,8 @@ def _choose(node: Node) -> None:
         constant(node, f"{node.name}_number", torch.tensor([float(number)]))
         if number is not None and number not in far
         else side
+        if isinstance(side, Node)
+        else constant(node, f"{node.name}_number", torch.tensor([float(side)]))
         for side, number in zip(sides, numbers, strict=True)
     )
     replace(node, insert(node, _ATEN.where.self, condition, *tensors))

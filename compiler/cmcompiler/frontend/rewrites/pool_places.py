@@ -15,6 +15,13 @@ from cmcompiler.frontend.rewrites.traced import Rule, apply_rules, held, written
 
 _ATEN = torch.ops.aten
 
+_ADAPTIVE = {
+    _ATEN.adaptive_max_pool1d.default: (1, _ATEN.max_pool1d_with_indices.default),
+    _ATEN.adaptive_max_pool2d.default: (2, _ATEN.max_pool2d_with_indices.default),
+    _ATEN.adaptive_max_pool3d.default: (3, _ATEN.max_pool3d_with_indices.default),
+}
+"""Dimensions of images, and the pool of windows of one size."""
+
 _POOLS = {
     _ATEN.max_pool1d_with_indices.default: (1, _ATEN.max_pool1d.default),
     _ATEN.max_pool2d_with_indices.default: (2, _ATEN.max_pool2d.default),
@@ -24,6 +31,9 @@ _POOLS = {
 
 
 def find_pool_places(module: GraphModule) -> None:
+    for node in list(module.graph.nodes):
+        if node.target in _ADAPTIVE:
+            _with_windows(node)
     for node in list(module.graph.nodes):
         if node.target in _POOLS:
             _separate(node)
@@ -35,6 +45,20 @@ def find_pool_places(module: GraphModule) -> None:
         },
     )
     module.graph.eliminate_dead_code()
+
+
+def _with_windows(node: Node) -> None:
+    """Gives an adaptive pool whose places are used its windows, if they are of one size."""
+    rank, pool = _ADAPTIVE[node.target]  # type: ignore[index]
+    is_placed = any(
+        user.target is getitem and user.args[1] == 1 and user.users for user in node.users
+    )
+    given = named_arguments(node)
+    sizes = fake(given["self"]).shape[-rank:]
+    counts = fake(node)[0].shape[-rank:]
+    if is_placed and not any(size % count for size, count in zip(sizes, counts, strict=True)):
+        window = [size // count for size, count in zip(sizes, counts, strict=True)]
+        replace(node, insert(node, pool, given["self"], window, window))
 
 
 def _separate(node: Node) -> None:

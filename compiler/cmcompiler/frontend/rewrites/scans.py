@@ -12,6 +12,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.editing import (
+    constant,
     fake,
     insert,
     mark_as_step,
@@ -32,25 +33,49 @@ EXTREMES = {aten.cummax.default: aten.maximum.default, aten.cummin.default: aten
 
 
 def double_scans(module: GraphModule) -> None:
-    """Replaces products, what runs, and running extremes whose indices nothing uses."""
+    """Replaces products, what runs, and running extremes with their places."""
     for node in list(module.graph.nodes):
         if node.target in PRODUCTS and fake(node).dtype == torch.float32:
             _multiply(node, named_arguments(node))
         if node.target in RUNNING:
             _replace(node, node, RUNNING[node.target])
         elif node.target in EXTREMES:
-            results = [user for user in node.users if user.users]
-            if all(user.target is getitem and user.args[1] == 0 for user in results):
-                for result in results:
-                    _replace(node, result, EXTREMES[node.target])
+            _run_extremes(node, EXTREMES[node.target])
     apply_rules(module, {aten.logaddexp.default: soft_maximum})
+
+
+def _run_extremes(node: Node, operator: torch._ops.OpOverload) -> None:
+    """Replaces running extremes, and their places: each is the last one that equals its extreme."""
+    given = named_arguments(node)
+    source, dim = given["self"], given["dim"]
+    results = [user for user in node.users if user.users]
+    if not _is_scanned(source) or any(user.target is not getitem for user in results):
+        return
+    extremes = _scanned(node, source, dim, operator)
+    for result in results:
+        if result.args[1] == 0:
+            replace(result, extremes)
+            continue
+        sizes = [1] * fake(source).ndim
+        sizes[dim] = fake(source).shape[dim]
+        every = constant(node, f"{node.name}_places", torch.arange(sizes[dim]).reshape(sizes))
+        none = constant(node, f"{node.name}_none", torch.zeros(1, dtype=torch.int64))
+        is_new = insert(node, aten.eq.Tensor, source, extremes)
+        places = insert(node, aten.where.self, is_new, every, none)
+        replace(result, _scanned(node, places, dim, aten.maximum.default))
 
 
 def _replace(node: Node, result: Node, operator: torch._ops.OpOverload) -> None:
     given = named_arguments(node)
-    source, dim = given["self"], given["dim"]
-    if fake(source).dtype != torch.float32 or fake(source).ndim == 0:
-        return
+    if _is_scanned(given["self"]):
+        replace(result, _scanned(node, given["self"], given["dim"], operator))
+
+
+def _is_scanned(source: Node) -> bool:
+    return bool(fake(source).dtype == torch.float32 and fake(source).ndim)
+
+
+def _scanned(node: Node, source: Node, dim: int, operator: torch._ops.OpOverload) -> Node:
     size, taken = fake(source).shape[dim], 1
     while taken < size:
         first, earlier, later = (
@@ -62,7 +87,7 @@ def _replace(node: Node, result: Node, operator: torch._ops.OpOverload) -> None:
         taken *= 2
         for step in (first, earlier, later, joined, *([source] if taken < size else [])):
             mark_as_step(step)
-    replace(result, source)
+    return source
 
 
 def _multiply(node: Node, given: dict[str, Any]) -> None:

@@ -128,6 +128,14 @@ def _distances(x1: Any, x2: Any, p: float, out: Any) -> Any:
     return (products + rows + columns.transpose(-2, -1)).clamp_min(0.0).sqrt()
 
 
+def _distances_of_pairs(self: Any, p: float) -> Any:
+    if p not in (1, 2, math.inf):
+        return None
+    pairs = torch.triu_indices(self.shape[0], self.shape[0], 1)
+    first, second = (self.index_select(0, each.contiguous()) for each in pairs)
+    return _length(first - second, p, [-1])
+
+
 def _length(difference: Any, order: float, dims: list[int], keepdim: bool = False) -> Any:
     if order == 2:
         return torch.linalg.vector_norm(difference, 2, dims)
@@ -255,6 +263,38 @@ def _ranked(self: Any, k: int, dim: int, keepdim: bool) -> Any:
     return tuple(each.select(dim, k - 1) for each in ordered)
 
 
+_PLACES: dict[str, Callable[[float], int]] = {
+    "lower": math.floor,
+    "higher": math.ceil,
+    "nearest": round,
+}
+"""The place among sorted elements that a quantile between two is taken from."""
+
+
+def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Any:
+    """Elements of the sorted ones, or means of two of them."""
+    shares = torch.tensor(q) if isinstance(q, float) else value_of(q.node)
+    if shares is None or (dim is None and keepdim):
+        return None
+    if dim is None:
+        self, dim = self.reshape([-1]), 0
+    ordered, _ = self.sort(stable=True, dim=dim)
+
+    def taken(share: float) -> Any:
+        place = share * (self.shape[dim] - 1)
+        if interpolation in _PLACES:
+            place = _PLACES[interpolation](place)
+        below = math.floor(place)
+        above = 0.5 if interpolation == "midpoint" and place != below else place - below
+        result = ordered.narrow(dim, below, 1)
+        if above:
+            result = result * (1 - above) + ordered.narrow(dim, below + 1, 1) * above
+        return result if keepdim else result.squeeze(dim)
+
+    results = list(map(taken, shares.double().reshape(-1).tolist()))
+    return torch.stack(results) if shares.ndim else results[0]
+
+
 def _bag(node: Node, given: _Given) -> None:
     """Sums, means or maxima of as many rows each."""
     indices, results = given["indices"], [user for user in node.users if user.users]
@@ -265,11 +305,14 @@ def _bag(node: Node, given: _Given) -> None:
     bags = len(offsets) - bool(given["include_last_offset"])
     size = count // max(bags, 1)
     is_regular = size > 0 and offsets.tolist() == list(range(0, size * len(offsets), size))
-    is_plain = given["per_sample_weights"] is None and given.get("padding_idx") in (None, -1)
+    is_plain = given.get("padding_idx") in (None, -1)
     if not is_regular or not is_plain or count != size * bags:
         return
     places = insert(node, aten.reshape.default, indices, [bags, size])
     rows = insert(node, aten.embedding.default, given["weight"], places)
+    if (factors := given["per_sample_weights"]) is not None:
+        columns = insert(node, aten.reshape.default, factors, [bags, size, 1])
+        rows = insert(node, aten.mul.Tensor, rows, columns)
     operator = (aten.sum.dim_IntList, aten.mean.dim, aten.amax.default)[given["mode"]]
     replace(results[0], insert(node, operator, rows, [1]))
 
@@ -287,6 +330,8 @@ _RULES: dict[Any, Rule] = {
     aten.cosine_similarity.default: _cosine,
     aten.pairwise_distance.default: _distance,
     aten.cdist.default: _distances,
+    aten.pdist.default: _distances_of_pairs,
+    **dict.fromkeys((aten.quantile.scalar, aten.quantile.default), _quantile),
     aten.dist.default: lambda self, other, p: torch.linalg.vector_norm(self - other, p),
     aten.linalg_vector_norm.default: _norm,
     aten.addcmul.default: lambda self, tensor1, tensor2, value: (

@@ -23,6 +23,7 @@ FOUND = {
     "2": (IMAGE, lambda x: F.max_pool2d(x, (3, 2), (1, 3), dilation=(2, 1), return_indices=True)),
     "3": (VOLUME, lambda x: F.max_pool3d(x, 2, return_indices=True)),
     "3, values": (VOLUME, lambda x: F.max_pool3d(x, 2, padding=1, return_indices=True)[0]),
+    "adaptive": (IMAGE, lambda x: F.adaptive_max_pool2d(x, (3, 3), return_indices=True)),
     "unpooled": (IMAGE, _unpooled),
 }
 
@@ -34,7 +35,14 @@ def test_places_are_found(name):
     assert not any("indices" in target or "unpool" in target for target in targets(graph))
 
 
-def test_places_in_margins_stay():
-    module = Function(lambda x: F.max_pool2d(x, 2, padding=1, return_indices=True))
-    graph = rewritten(module, IMAGE, by=find_pool_places, tolerance=0)
-    assert "aten.max_pool2d_with_indices.default" in targets(graph)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.max_pool2d(x, 2, padding=1, return_indices=True),
+        lambda x: F.adaptive_max_pool2d(x, (4, 3), return_indices=True),
+    ],
+    ids=["margins", "windows of two sizes"],
+)
+def test_other_places_stay(function):
+    graph = rewritten(Function(function), IMAGE, by=find_pool_places, tolerance=0)
+    assert any("max_pool2d" in target for target in targets(graph))

@@ -34,9 +34,12 @@ def test_logarithms_of_running_sums(size: int) -> None:
     assert sum(".softplus." in each for each in operators) == (size - 1).bit_length()
 
 
-def test_extremes_whose_indices_are_used_stay() -> None:
-    module = Function(lambda x: torch.cummax(x, 1)[1])
-    assert "aten.cummax.default" in targets(rewritten(module, torch.randn(2, 5), by=double_scans))
+@pytest.mark.parametrize("size", [1, 2, 7, 16])
+def test_places_of_running_extremes(size: int) -> None:
+    """Of equal elements, the last one counts."""
+    x = torch.randint(-3, 4, (3, size, 2), generator=torch.Generator().manual_seed(size)).float()
+    module = Function(lambda x: (*torch.cummax(x, 1), torch.cummin(x, -2)[1]))
+    assert not any("cum" in each for each in targets(rewritten(module, x, by=double_scans)))
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 16])

@@ -43,6 +43,10 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
         "repeat repeat add square sum square sum transpose matmul mul add transpose add clamp_min "
         "sqrt",
     ),
+    "distances of pairs": (
+        lambda x: torch.pdist(x[0, :, 0]),
+        "select select index_select index_select sub linalg_vector_norm",
+    ),
     "taxicab": (lambda x: x.norm(p=1, dim=(1, 2), keepdim=True), "abs sum"),
     "chessboard": (lambda x: torch.linalg.vector_norm(x, torch.inf), "abs amax"),
     "variance": (lambda x: torch.var_mean(x, (2, 3))[0], "var"),
@@ -90,6 +94,20 @@ SPELLED: dict[str, tuple[Callable[[Tensor], Tensor], str]] = {
     "views": (lambda x: x.view_as(x.flatten(2)).reshape_as(x), "reshape reshape"),
     "expansion": (lambda x: x[:, :1].expand_as(x), "slice expand"),
 }
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "nearest", "midpoint"])
+def test_quantiles(interpolation: str) -> None:
+    def quantiles(x: Tensor) -> tuple[Tensor, ...]:
+        shares = torch.tensor([0.0, 0.3, 0.5])
+        return (
+            x.quantile(0.3, interpolation=interpolation),
+            x.quantile(0.8, 1, keepdim=True, interpolation=interpolation),
+            x.quantile(shares, -1, interpolation=interpolation),
+        )
+
+    graph = rewritten(Function(quantiles), IMAGE, by=spell_combinations)
+    assert not any("quantile" in each for each in targets(graph))
 
 
 @pytest.mark.parametrize("name", SPELLED)
