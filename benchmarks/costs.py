@@ -258,6 +258,8 @@ def run_all(arguments: argparse.Namespace) -> None:
         for budget, feed in product(arguments.budgets, arguments.feeds):
             options = [] if budget is None else ["--ram-budget", budget, "--io", "int8"]
             options += [] if feed is None else ["--feed", feed]
+            if arguments.weights_as == WIDE:
+                options += ["--weights-as", WIDE, *([] if "--io" in options else ["--io", "int8"])]
             folder = build_dir_of(build, budget, feed)
             run_models(folder, boards, arguments.programs, *options)
         return
@@ -306,6 +308,12 @@ def command_line() -> argparse.ArgumentParser:
         default=[],
         help="with --only-new: kernels whose costs are fitted again, as patterns with commas",
     )
+    parser.add_argument(
+        "--weights-as",
+        choices=(NARROW, WIDE),
+        default=NARROW,
+        help="with --only-new, --only-record: weights of the runs",
+    )
     for name in ("budget", "feed"):
         option = "ram-budget" if name == "budget" else name
         parser.add_argument(
@@ -331,7 +339,9 @@ def main() -> None:
                 costs = finished(known.isa, narrow(known.kernels), own)
             elif arguments.only_new or arguments.only_record:
                 chosen = {"budgets": arguments.budgets, "feeds": arguments.feeds}
-                runs.add(work.pipeline, build, name, NARROW, arguments.programs, **chosen)
+                runs.add(
+                    work.pipeline, build, name, arguments.weights_as, arguments.programs, **chosen
+                )
                 stay = {each for each in known.kernels if not fnmatches(each, arguments.again)}
                 new = [step for step in runs.steps if step[1] not in stay]
                 telling = runs.steps if arguments.only_record else new

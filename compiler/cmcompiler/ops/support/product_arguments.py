@@ -25,6 +25,9 @@ _FEW_PIXELS = 8
 _ROWS = 4
 """ROWS of kernels/conv2d.c."""
 
+_WINDOW_ROWS = 3
+"""CM_WINDOW_ROWS of cmrt/isa.h."""
+
 
 @dataclass(frozen=True)
 class ProductArguments(Arguments):
@@ -142,9 +145,13 @@ class PatchArguments(ProductArguments):
 
         What lies outside of the image is not gathered, and a column of pixels in one piece.
         """
-        window = self.window
-        is_row = self.groups == 1 and window.dilation_width == 1
-        return window.kernel_height * (1 if is_row else window.kernel_width)
+        return self.window.kernel_height * self._runs_of_row
+
+    @property
+    def _runs_of_row(self) -> int:
+        """Pieces of a row of a window of a group."""
+        is_row = self.groups == 1 and self.window.dilation_width == 1
+        return 1 if is_row else self.window.kernel_width
 
     def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
         work = super().whole(macs, outputs, calls, lanes)
@@ -154,7 +161,7 @@ class PatchArguments(ProductArguments):
         return work._replace(
             pixels=pixels,
             segments=pixels * self.groups * self._runs,
-            clipped=self.window.clipped(self.output),
+            clipped=self.window.clipped(self.output) * self.groups * self._runs_of_row,
             portions=portions,
             columns=portions / self.groups * self._columns_of_portion,
         )
@@ -356,6 +363,11 @@ class OddArguments(ImplicitArguments):
     def gathering(self) -> Work:
         """Words of three rows take as long to pack as a patch to gather, less its segments."""
         return Work(gathered=self.output.pixels * -(-self.depth // 4) * 4)
+
+    def whole(self, macs: int, outputs: int, calls: int, lanes: int) -> Work:
+        pixels = outputs // self._columns_of_portion
+        work = super().whole(macs, outputs, calls, lanes)
+        return work._replace(pixels=pixels, segments=pixels * _WINDOW_ROWS)
 
 
 @dataclass(frozen=True)
