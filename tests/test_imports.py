@@ -88,6 +88,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.softmax_ranges",
     "cmcompiler.frontend.state_ranges",
     "cmcompiler.frontend.torchscript",
+    "cmcompiler.frontend.traceable_forms",
     "cmcompiler.frontend.training",
     "cmcompiler.frontend.tried_samples",
     "cmcompiler.frontend.unstorable",
