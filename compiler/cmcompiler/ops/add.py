@@ -33,7 +33,7 @@ SHORT_LEFT_SHIFT = 15
 
 ADD = Microkernel("add_s8")
 ADD_AFFINE = Microkernel("add_affine_s8", dsp=True, mve=True)
-ADD16 = Microkernel("add_s16", mve=True)
+ADD16 = Microkernel("add_s16", dsp=True, mve=True)
 ADD_TABLED = Microkernel("add_tabled_s8", mve=True)
 
 LEAST_TABLED = {Isa.SCALAR: 256, Isa.DSP: 256, Isa.MVE: 64}

@@ -87,6 +87,20 @@ static inline uint32_t smaller_bytes(uint32_t a, uint32_t b)
     return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
 }
 
+/* The larger of each of two signed 16-bit numbers. */
+static inline uint32_t larger_halves(uint32_t a, uint32_t b)
+{
+    (void)__ssub16((int16x2_t)a, (int16x2_t)b);
+    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
+}
+
+/* The smaller. */
+static inline uint32_t smaller_halves(uint32_t a, uint32_t b)
+{
+    (void)__ssub16((int16x2_t)b, (int16x2_t)a);
+    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
+}
+
 /* sum + the sum of four unsigned bytes. */
 static inline uint32_t add_bytes(uint32_t bytes, uint32_t sum)
 {
@@ -111,6 +125,14 @@ static inline int32_t multiply_upper(int16x2_t a, int16x2_t b)
     return product;
 }
 
+/* The product of the upper half of one and the lower of the other. */
+static inline int32_t multiply_crossed(int16x2_t a, int16x2_t b)
+{
+    int32_t product;
+    __asm("smultb %0, %1, %2" : "=r"(product) : "r"(a), "r"(b));
+    return product;
+}
+
 /* sum + the products of the lower and of the upper halves. */
 static inline int32_t multiply_pairs(uint32_t a, uint32_t b, int32_t sum)
 {
@@ -124,6 +146,13 @@ static inline int32_t add_high_product(int32_t a, int32_t b, int32_t sum)
 {
     int32_t result;
     __asm("smmlar %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+    return result;
+}
+
+static inline int32_t saturate_s16(int32_t x)
+{
+    int32_t result;
+    __asm("ssat %0, #16, %1" : "=r"(result) : "r"(x));
     return result;
 }
 

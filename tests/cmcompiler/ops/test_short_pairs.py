@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
+import numpy as np
 from harness.examples import Example, single
 from harness.runtime import Runtime
 from harness.strategies import array, broadcasts, rescales, seeds
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 
 from cmcompiler.ops.add import Add
 from cmcompiler.ops.mul import Mul
+from cmcompiler.ops.support.elementwise import dense_loops
+from cmcompiler.ops.support.parameters import INT32_MAX, Rescale
 from cmcompiler.ops.support.requantize import Range16
 from cmcompiler.ops.support.requantize16 import INT16
 
@@ -53,4 +57,27 @@ def close_pairs(draw: st.DrawFn) -> Example:
 @settings(max_examples=10)
 @given(st.lists(pairs() | close_pairs(), min_size=1, max_size=40))
 def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
+    runtime.check(*examples)
+
+
+def test_sums_of_the_largest_numbers_keep_their_bits(runtime: Runtime) -> None:
+    """Of the larger scale on either side, or on both, with either sign: none may leave 32 bits."""
+    ends = np.array([-32768, -32767, -16385, -1, 0, 1, 16383, 32767], np.int16)
+    lhs, rhs = np.repeat(ends, len(ends)), np.tile(ends, len(ends))
+    halved, nearly, less = (
+        Rescale(0, 1 << 30, 0),
+        Rescale(0, INT32_MAX, -1),
+        Rescale(0, 5 << 28, -7),
+    )
+    examples = []
+    for larger, smaller in product((halved, nearly), (halved, nearly, less)):
+        for signs, shift, swapped in product(product((1, -1), repeat=2), (-14, -2, -1, 0), (0, 1)):
+            scales = [
+                replace(scale, multiplier=sign * scale.multiplier)
+                for scale, sign in zip((larger, smaller), signs, strict=True)
+            ]
+            output = Rescale(0, INT32_MAX, shift)
+            pair = scales[::-1] if swapped else scales
+            loops = dense_loops([lhs.shape, rhs.shape], lhs.shape)
+            examples.append(single(Add(loops, lhs.shape, *pair, output, INT16), lhs, rhs))
     runtime.check(*examples)
