@@ -58,6 +58,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.jumping_functions",
     "cmcompiler.frontend.weight_steps",
     "cmcompiler.frontend.whole_numbers",
+    "cmcompiler.frontend.known_buffers",
     "cmcompiler.frontend.layouts",
     "cmcompiler.frontend.lean_passes",
     "cmcompiler.frontend.lowering",

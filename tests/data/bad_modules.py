@@ -42,10 +42,6 @@ def condition() -> Made:
     return _made(lambda x: x * 2 if x.sum() > 0 else x)  # here: condition
 
 
-def compared() -> Made:
-    return _made(lambda x: x * 2 if torch.equal(x, x.abs()) else x)  # here: compared
-
-
 def tolist() -> Made:
     return _made(lambda x: x + max(x.flatten().tolist()))  # here: tolist
 

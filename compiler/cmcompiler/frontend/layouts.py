@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from cmcompiler.frontend.computed_places import ComputedPlaces
 from cmcompiler.frontend.encoder_masks import masks_as_in_inference
 from cmcompiler.frontend.graph_names import without_own_names
 from cmcompiler.frontend.hints import explained
+from cmcompiler.frontend.known_buffers import KnownBuffers
 from cmcompiler.frontend.passes.functionalization import restore_batch_norms
 from cmcompiler.frontend.traceable_forms import TraceableForms
 from cmcompiler.usercode import unsupported
@@ -45,8 +46,9 @@ def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgr
         Unsupported: torch.export cannot take the module.
     """
     told = unsupported("torch.export", _HINT)
-    traceable = (masks_as_in_inference(), ComputedPlaces(), TraceableForms())
-    with told, explained(), _without_results(module), traceable[0], traceable[1], traceable[2]:
+    with told, explained(), _without_results(module), masks_as_in_inference(), ExitStack() as modes:
+        for mode in (ComputedPlaces(), TraceableForms(), KnownBuffers(module, inputs)):
+            modes.enter_context(mode)
         program: ExportedProgram = torch.export.export(module, inputs)
     return without_own_names(program)
 
