@@ -83,7 +83,6 @@ class Commands:
                 folder=self.folder,
                 environment=self.variables,
                 streams=(output, errors),
-                warm=not self.environment,
             )
             for stream in (output, errors):
                 stream.seek(0)

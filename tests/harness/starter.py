@@ -80,18 +80,16 @@ class Starter:
         folder: Path,
         environment: Mapping[str, str],
         streams: tuple[IO[str], IO[str]],
-        warm: bool,
     ) -> int:
         """Runs `python -m MODULE WORDS…`.
 
         Args:
             streams: for standard output and errors.
-            warm: exports have the environment of this process rather than the command's.
 
         Returns: its exit code, or minus the signal that ended it.
         """
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        request = json.dumps([module, list(words), os.fspath(folder), dict(environment), warm])
+        request = json.dumps([module, list(words), os.fspath(folder), dict(environment)])
         with here:
             with there:
                 files = [there.fileno(), *(stream.fileno() for stream in streams)]
@@ -202,14 +200,13 @@ def _become_command(control: socket.socket, exports: _Exports) -> tuple[str, lis
             _wait(child, client)
         for file in files:
             os.close(file)
-    module, words, folder, environment, warm = json.loads(message)
+    module, words, folder, environment = json.loads(message)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
     sys.path[0] = str(Path.cwd())
-    if warm:
-        vars(import_module("cmbuild.pipeline.stages.export"))["python_module"] = exports.command
+    vars(import_module("cmbuild.pipeline.stages.export"))["python_module"] = exports.command
     return module, words
 
 
