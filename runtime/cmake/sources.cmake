@@ -38,11 +38,11 @@ function(cmrt_microkernels files highest)
 endfunction()
 
 # Compiles for speed what loops over elements; the rest is compiled for size. Kernels of int8 leave such loops to
-# microkernels, but for conv2d.c, which gathers a few elements at a time.
+# microkernels.
 function(cmrt_optimize)
     foreach(file IN LISTS ARGN)
         file(STRINGS "${file}" calls REGEX "cm_isa_[a-z0-9_]+_s8" LIMIT_COUNT 1)
-        if(NOT calls OR file MATCHES "/(isa/|kernels/conv2d\\.c$)")
+        if(NOT calls OR file MATCHES "/isa/")
             set_property(SOURCE "${file}" APPEND PROPERTY COMPILE_OPTIONS -O2)
         endif()
     endforeach()
