@@ -84,7 +84,7 @@ def _in_double(
 def _outputs(
     run: Callable[..., Any], states: tuple[Tensor, ...], samples: Sequence[tuple[Tensor, ...]]
 ) -> list[list[Array]]:
-    """The outputs of each sample, one after the other."""
+    """The tensors that each sample gives, one after the other."""
     outputs = []
     with torch.no_grad():
         for sample in samples:
@@ -92,7 +92,7 @@ def _outputs(
             if states:
                 results, states = results
             leaves = tree_leaves(results)
-            outputs.append([np.asarray(leaf) for leaf in leaves if leaf is not None])
+            outputs.append([np.asarray(leaf) for leaf in leaves if isinstance(leaf, Tensor)])
     return outputs
 
 
