@@ -23,7 +23,7 @@ class NoModels(UsageError):
 
 class NoBoards(UsageError):
     template = "{file}: model {model} has no board to be checked on"
-    hint = "add [models.{model}.budget.BOARD], or boards in [project]"
+    hint = "add [models.{model}.budget.BOARD], or boards in [project], or give --board"
 
 
 class NoBudgets(UsageError):
@@ -126,11 +126,12 @@ def units(project: Project, models: Sequence[str], boards: Sequence[str]) -> lis
     """Models of a project on their boards.
 
     Args:
-        models, boards: only these, if there are any.
+        models, boards: only these, if there are any. A model that the file gives no board is
+            checked on these boards.
 
     Raises:
         NoModels, NoBoards: there are none.
-        UnknownName: one of `models` or `boards` is not the project's.
+        UnknownName: one of `models` or `boards` is not the project's, or no board.
         BrokenFile: the file names a board that does not exist.
     """
     known = tuple(project.models)
@@ -139,7 +140,7 @@ def units(project: Project, models: Sequence[str], boards: Sequence[str]) -> lis
     for name in models:
         if name not in known:
             raise UnknownName(kind="model of the project", name=name, known=known)
-    selected = [unit for name in models or known for unit in _units(project, name)]
+    selected = [unit for name in models or known for unit in _units(project, name, boards)]
     places = dict.fromkeys(unit.board for unit in selected)
     for name in boards:
         if name not in places:
@@ -147,7 +148,7 @@ def units(project: Project, models: Sequence[str], boards: Sequence[str]) -> lis
     return [unit for unit in selected if not boards or unit.board in boards]
 
 
-def _units(project: Project, name: str) -> Iterator[Unit]:
+def _units(project: Project, name: str, boards: Sequence[str]) -> Iterator[Unit]:
     budgets = project.checked(name).budgets
     known = board_folders(project.folder.absolute())
     keys: dict[str, tuple[str, ...]] = {
@@ -157,8 +158,13 @@ def _units(project: Project, name: str) -> Iterator[Unit]:
         keys.setdefault(board, ("project", "boards"))
     if not keys and project.board is not None:
         keys[project.board] = ("project", "board")
-    if not keys:
+    if not keys and not boards:
         raise NoBoards(file=project.file, model=name)
+    if not keys:
+        for board in boards:
+            if board not in known:
+                raise UnknownName(kind="board", name=board, known=known)
+            yield Unit(name, board, None)
     for board, key in keys.items():
         if board not in known:
             raise project.broken(key, f"unknown board {board!r}", did_you_mean(board, known))

@@ -97,6 +97,18 @@ def test_without_a_budget_it_is_the_default_board(tmp_path: Path):
     assert [unit.title for unit in units(checked, (), ())] == ["kws on rp2350"]
 
 
+def test_without_any_board_it_is_the_one_asked_for(tmp_path: Path):
+    other = "[models.mv]\nsource = 'mv2'\n[models.mv.budget.native]\nflash = 1\n"
+    checked = project(tmp_path, f"{KWS}{other}")
+    titles = [unit.title for unit in units(checked, (), ("rp2350", "native"))]
+    assert titles == ["kws on rp2350", "kws on native", "mv on native"]
+    with pytest.raises(UnknownName, match="unknown board 'rp2530'"):
+        units(checked, ("kws",), ("rp2530",))
+    with pytest.raises(NoBudgets) as error:
+        budgeted(checked, ("kws",), ("rp2350",))
+    assert error.value.hint == "add [models.kws.budget.rp2350] with flash, ram, instructions, …"
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "problem"),
     [
