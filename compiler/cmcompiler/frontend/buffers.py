@@ -17,6 +17,7 @@ from torch.fx import GraphModule, Interpreter
 from torch.fx.traceback import preserve_node_meta
 
 from cmcompiler.frontend.copies import copied
+from cmcompiler.frontend.traceable_forms import TraceableForms
 
 
 def mutable_buffers(module: torch.nn.Module, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
@@ -28,15 +29,25 @@ def mutable_buffers(module: torch.nn.Module, inputs: Sequence[Tensor]) -> dict[s
     if not held:
         return {}
     trial = copied(module)
-    before = {name: (buffer, buffer._version) for name, buffer in trial.named_buffers()}
-    with torch.no_grad():
+    before = {
+        name: (buffer, buffer._version, buffer.data_ptr(), buffer.clone())
+        for name, buffer in trial.named_buffers()
+    }
+    # As in an export, where x.data is no way around the count of writes.
+    with torch.no_grad(), TraceableForms():
         trial(*inputs)
-    after = {name: (buffer, buffer._version) for name, buffer in trial.named_buffers()}
+    after = dict(trial.named_buffers())
     return {
         name: held[name]
-        for name, (buffer, version) in before.items()
-        if after[name][0] is not buffer or after[name][1] != version
+        for name, (buffer, version, address, value) in before.items()
+        if after[name] is not buffer
+        or (buffer._version, buffer.data_ptr()) != (version, address)
+        or not _same(buffer, value)
     }
+
+
+def _same(tensor: Tensor, other: Tensor) -> bool:
+    return tensor.shape == other.shape and torch.allclose(tensor, other, 0, 0, equal_nan=True)
 
 
 class WithStates(torch.nn.Module):

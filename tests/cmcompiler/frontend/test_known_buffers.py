@@ -78,6 +78,40 @@ def test_values_that_are_written_are_not(is_state: bool) -> None:
         export(module, inputs)
 
 
+def _by_data(held: Any, x: Tensor) -> Tensor:
+    result = x * 2 if held.value == 0 else x * 3
+    held.value.data.add_(1)
+    return result
+
+
+def _by_new_data(held: Any, x: Tensor) -> Tensor:
+    result = x * 2 if held.value == 0 else x * 3
+    held.value.data = held.value + 1
+    return result
+
+
+def _of_the_input(held: Any, x: Tensor) -> Tensor:
+    copy = held.value.clone().float()
+    copy += x.sum()
+    return x if copy > 0 else -x
+
+
+def _in_a_view(held: Any, x: Tensor) -> Tensor:
+    copy = held.value.clone().float()
+    copy.view(1)[0] = x.sum()
+    return x if copy > 0 else -x
+
+
+def _drawn(held: Any, x: Tensor) -> Tensor:
+    return x if torch.rand_like(held.value.float()) > 0.5 else -x
+
+
+@pytest.mark.parametrize("compute", [_by_data, _by_new_data, _of_the_input, _in_a_view, _drawn])
+def test_values_that_change_in_other_ways_are_not(compute: Callable[[Any, Tensor], Tensor]) -> None:
+    with quiet(), pytest.raises(Unsupported, match="depends on the values of a tensor"):
+        export(Held(tensor(0), compute), (torch.ones(3, 5),))
+
+
 def test_values_of_inputs_are_not() -> None:
     module = Held(MASK, lambda held, x: x if torch.equal(x, x.abs()) else -x)
     with quiet(), pytest.raises(Unsupported, match="depends on the values of a tensor"):
