@@ -84,7 +84,8 @@ class KnownBuffers(TorchFunctionMode):
 
     def _note(self, result: Tensor, func: Any, args: Any, kwargs: Any) -> None:
         """Computes a result of known operands, unless it is drawn at random."""
-        with suppress(_Drawn), _disable_current_modes(), _WithoutDraws():
+        mode = _WithoutDraws()  # type: ignore[no-untyped-call]
+        with suppress(_Drawn), _disable_current_modes(), mode:
             value = func(*args, **kwargs)
             if _is_small(value):
                 self._computed[id(result)] = result, value, result._version
@@ -110,7 +111,7 @@ class _Drawn(Exception):
     pass
 
 
-class _WithoutDraws(TorchDispatchMode):
+class _WithoutDraws(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Refuses to draw random numbers, with _Drawn."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
