@@ -89,3 +89,21 @@ def named_inputs() -> Made:
             return x * scale
 
     return Named().eval(), torch.ones(1, 8)
+
+
+class _Doubles(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        import numpy as np
+
+        numbers = torch.from_numpy(np.arange(8, dtype=np.float64))
+        return x + numbers.float()  # here: array_of_doubles
+
+
+def array_of_doubles() -> Made:
+    return _Doubles().eval(), torch.ones(1, 8)
+
+
+def no_channels() -> Made:
+    layer = nn.Linear(8, 1, bias=False)
+    layer.weight = nn.Parameter(torch.zeros(0, 8))
+    return nn.Sequential(layer).eval(), torch.ones(1, 8)

@@ -86,6 +86,10 @@ _SEEN = {
         "nested tensors cannot be exported: their sizes are values",
         "pad the sequences before the model, and mask what was padded",
     ),
+    "but got dtype: torch.float64": (
+        "a tensor of float64 is made, as torch.from_numpy does of NumPy's numbers",
+        "make it in __init__, or of float32: np.arange(8, dtype=np.float32), torch.arange(8.0)",
+    ),
     ".numpy() is not supported": (
         "NumPy cannot be part of a program",
         "compute with torch in forward(), or with NumPy before and after the model; "

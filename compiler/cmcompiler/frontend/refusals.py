@@ -66,7 +66,7 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
     Raises:
         Unsupported: sizes or weights depend on values, something uses the indices of a pool whose
             windows differ, factors matrices, draws random numbers, is sparse or complex, or has
-            weights that are not finite.
+            weights that are empty or not finite.
     """
     for node in graph.graph.nodes:
         value = node.meta.get("val")
@@ -87,6 +87,11 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
             raise Unsupported(
                 f"{place}the weights of {operator_name(node)} depend on inputs",
                 "multiply with torch.matmul, as with torch.nn.functional.unfold or fold",
+            )
+        if node.target in LAYERS and 0 in node.args[1].meta["val"].shape:
+            raise Unsupported(
+                f"{place}{operator_name(node)} has no channels: its weights are empty",
+                "leave the layer out, or give it a channel",
             )
         if _is_foreign(node):
             raise Unsupported(f"{place}no kernel for {node.target._schema.name}", OWN)
