@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn, tensor
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.frontend.buffers import WithStates
+from cmcompiler.frontend.buffers import WithStates, mutable_buffers
 from cmcompiler.frontend.layouts import export
 from cmcompiler.frontend.quiet import quiet
 
@@ -116,3 +116,8 @@ def test_values_of_inputs_are_not() -> None:
     module = Held(MASK, lambda held, x: x if torch.equal(x, x.abs()) else -x)
     with quiet(), pytest.raises(Unsupported, match="depends on the values of a tensor"):
         export(module, (torch.ones(3, 5),))
+
+
+def test_sparse_buffers_are_no_states() -> None:
+    module = Held(torch.eye(3).to_sparse(), lambda held, x: held.value @ x)
+    assert not mutable_buffers(module, (torch.ones(3, 5),))
