@@ -51,7 +51,9 @@ class Unpooled(nn.Module):
 def test_indices_of_pools_are_refused_with_the_line():
     x = (torch.randn(1, 2, 4, 4),)
     line = Unpooled.forward.__code__.co_firstlineno + 1
-    expected = f"{HERE}:{line}: the indices of max_pool2d_with_indices with margins are used"
+    expected = (
+        f"{HERE}:{line}: the indices of max_pool2d_with_indices are used, whose windows differ"
+    )
     with pytest.raises(Unsupported, match=expected):
         prepare(Unpooled(), x, [x])
 
