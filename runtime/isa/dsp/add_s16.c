@@ -20,7 +20,7 @@ static inline int32_t add(const struct cm_short_sum *by, int32_t x, uint32_t upp
     __asm("add %0, %0, %0, asr #31\n"
           "asrs %0, %0, %1\n"
           "adc %0, %0, #0"
-          : "+r"(smaller)
+          : "+&r"(smaller)
           : "r"(by->right)
           : "cc");
     int32_t total = add_high_product((smaller * by->sign + x) * 2, by->output, 0);
