@@ -1,8 +1,5 @@
-#include "cmrt/elementwise.h"
+#include "cmrt/short_sum.h"
 #include "rescale.h"
-
-/* Left shift of an int16 operand before it is rescaled. */
-#define LEFT_SHIFT 15
 
 struct operand {
     struct rescale by;
@@ -12,7 +9,7 @@ struct operand {
 static inline struct operand operand_of(const struct cm_rescale *scale)
 {
     int32_t sign = scale->multiplier < 0 ? -1 : 1;
-    return (struct operand){rescale_of(sign * scale->multiplier, scale->shift, LEFT_SHIFT), sign};
+    return (struct operand){rescale_of(sign * scale->multiplier, scale->shift, CM_SHORT_SUM_SHIFT), sign};
 }
 
 static inline void add(const struct cm_sum *sum, const int16_t *lhs, const int16_t *rhs, int32_t rhs_step,
