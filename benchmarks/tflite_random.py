@@ -230,7 +230,7 @@ def drawn(seed: int, *, is_wide: bool = False) -> TfliteCall:
 
 
 def outcome(seed: int) -> tuple[str, str]:
-    """What other runtimes say of a program, and its name with the figures of a difference."""
+    """A program's agreement with other runtimes, and its name with the figures of a difference."""
     call = drawn(seed)
     try:
         graph = build_graph(read_tflite(call.data))

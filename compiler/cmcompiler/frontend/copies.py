@@ -109,7 +109,7 @@ def tensors_of(holder: object) -> Iterator[torch.Tensor]:
 
 
 def _objects_of(holder: object) -> Iterator[Any]:
-    """What a module or a result holds, itself included."""
+    """All objects that a module or a result holds, and itself."""
     import torch
 
     seen: set[int] = set()
