@@ -29,31 +29,16 @@ def mutable_buffers(module: torch.nn.Module, inputs: Sequence[Tensor]) -> dict[s
     if not held:
         return {}
     trial = copied(module)
-    before = {
-        name: (buffer, buffer._version, _address(buffer), buffer.clone())
-        for name, buffer in trial.named_buffers()
-    }
+    before = {name: (buffer, buffer._version) for name, buffer in trial.named_buffers()}
     # As in an export, where x.data is no way around the count of writes.
     with torch.no_grad(), TraceableForms():
         trial(*inputs)
-    after = dict(trial.named_buffers())
+    after = {name: (buffer, buffer._version) for name, buffer in trial.named_buffers()}
     return {
         name: held[name]
-        for name, (buffer, version, address, value) in before.items()
-        if after[name] is not buffer
-        or (buffer._version, _address(buffer)) != (version, address)
-        or not _same(buffer, value)
+        for name, (buffer, version) in before.items()
+        if after[name][0] is not buffer or after[name][1] != version
     }
-
-
-def _address(tensor: Tensor) -> int | None:
-    return tensor.data_ptr() if tensor.layout is torch.strided else None
-
-
-def _same(tensor: Tensor, other: Tensor) -> bool:
-    if tensor.layout is not torch.strided or tensor.is_quantized:
-        return True
-    return tensor.shape == other.shape and torch.allclose(tensor, other, 0, 0, equal_nan=True)
 
 
 class WithStates(torch.nn.Module):

@@ -45,7 +45,6 @@ DEPENDS_ON_VALUES = (
 )
 """A reason and what to do."""
 
-WRITTEN_PARAMETER = "forward() writes into a parameter, or takes its data to do so"
 REPLACED_DATA = "the data of a tensor are replaced by some of another shape or type"
 
 _SEEN = {
@@ -68,10 +67,6 @@ _SEEN = {
     "carried_inputs must be tensors": (
         "a variable of a loop is a number of Python's",
         "begin with a tensor, as torch.zeros((), dtype=torch.int64)",
-    ),
-    WRITTEN_PARAMETER: (
-        WRITTEN_PARAMETER,
-        "use the parameter itself, and limit weights once, before the export",
     ),
     REPLACED_DATA: (REPLACED_DATA, "give the result a name of its own"),
     "functions with out=... arguments": (

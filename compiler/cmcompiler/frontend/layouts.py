@@ -19,7 +19,10 @@ from cmcompiler.frontend.encoder_masks import masks_as_in_inference
 from cmcompiler.frontend.graph_names import without_own_names
 from cmcompiler.frontend.hints import explained
 from cmcompiler.frontend.known_buffers import KnownBuffers
-from cmcompiler.frontend.passes.functionalization import restore_batch_norms
+from cmcompiler.frontend.passes.functionalization import (
+    refuse_lost_writes,
+    restore_batch_norms,
+)
 from cmcompiler.frontend.traceable_forms import TraceableForms
 from cmcompiler.usercode import unsupported
 
@@ -43,13 +46,14 @@ def channels_last(tensor: Tensor) -> Tensor:
 def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgram:
     """
     Raises:
-        Unsupported: torch.export cannot take the module.
+        Unsupported: torch.export cannot take the module, or loses what it writes into a constant.
     """
     told = unsupported("torch.export", _HINT)
     with told, explained(), _without_results(module), masks_as_in_inference(), ExitStack() as modes:
         for mode in (ComputedPlaces(), TraceableForms(), KnownBuffers(module, inputs)):
             modes.enter_context(mode)
         program: ExportedProgram = torch.export.export(module, inputs)
+    refuse_lost_writes(program)
     return without_own_names(program)
 
 

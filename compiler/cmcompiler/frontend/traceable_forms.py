@@ -7,23 +7,20 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import Parameter, functional
+from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from cmcompiler.frontend.hints import REPLACED_DATA, WRITTEN_PARAMETER
+from cmcompiler.frontend.hints import REPLACED_DATA
 
 
 class TraceableForms(TorchFunctionMode):
     """Computes the same by other functions.
 
     `x.data` leaves the trace, covariances ask for the value of the number they divide by, and rows
-    of a limited length are written into the table that they are read from. Writes into parameters
-    would be lost without a word, and are refused.
+    of a limited length are written into the table that they are read from.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if args and isinstance(args[0], Parameter) and _writes(func):
-            raise RuntimeError(WRITTEN_PARAMETER)
         return _FORMS.get(func, func)(*args, **(kwargs or {}))
 
 
@@ -66,30 +63,11 @@ def _embedding(
     return functional.embedding(input, weight, padding_idx, None, norm_type, *others, **named)
 
 
-def _data(tensor: Tensor) -> Tensor:
-    if isinstance(tensor, Parameter):
-        raise RuntimeError(WRITTEN_PARAMETER)
-    return tensor.detach()
-
-
 def _replace(tensor: Tensor, data: Tensor) -> None:
     """Writes the numbers, as a trace would keep the tensor without them."""
     if tensor.shape != data.shape or tensor.dtype != data.dtype:
         raise RuntimeError(REPLACED_DATA)
-    _data(tensor).copy_(data)
-
-
-def _writes(func: Any) -> bool:
-    name: str = getattr(func, "__name__", "")
-    in_place = name.endswith("_") and not name.endswith("__") and name not in _NO_NUMBERS
-    return in_place or name in _WRITING
-
-
-_NO_NUMBERS = {"requires_grad_", "share_memory_"}
-_WRITING = {
-    "__setitem__",
-    *(f"__i{operator}__" for operator in ("add", "sub", "mul", "div", "truediv", "pow", "mod")),
-}
+    tensor.detach().copy_(data)
 
 
 _EPSILON = 1e-7
@@ -97,7 +75,7 @@ _EPSILON = 1e-7
 
 _DATA: Any = Tensor.data
 _FORMS: dict[Any, Callable[..., Any]] = {
-    _DATA.__get__: _data,
+    _DATA.__get__: Tensor.detach,
     _DATA.__set__: _replace,
     functional.embedding: _embedding,
     **dict.fromkeys((torch.signbit, Tensor.signbit), lambda input: input < 0),

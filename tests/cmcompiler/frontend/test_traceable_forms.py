@@ -51,32 +51,60 @@ def test_forms_are_exported(name: str) -> None:
     torch.testing.assert_close(exported.module(check_guards=False)(x), FORMS[name](x))
 
 
-def replaced(x: Tensor) -> Tensor:
-    y = x + 1
-    y.data = y[:, :2]
-    return y
+class Holder(nn.Module):
+    """Holds weights, and a tensor that is no buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.ones(5, 2))
+        self.kept = torch.zeros(3, 5)
 
 
-def limited(x: Tensor) -> Tensor:
-    WEIGHTS.data = WEIGHTS.data.clamp(-0.1, 0.1)
-    return x @ WEIGHTS
+class Replaced(Holder):
+    def forward(self, x: Tensor) -> Tensor:
+        y = x + 1
+        y.data = y[:, :2]
+        return y
 
 
-def limited_in_place(x: Tensor) -> Tensor:
-    WEIGHTS.clamp_(-0.1, 0.1)
-    return x @ WEIGHTS
+class Limited(Holder):
+    def forward(self, x: Tensor) -> Tensor:
+        self.weights.data = self.weights.data.clamp(-0.1, 0.1)
+        return x @ self.weights
 
 
-WEIGHTS = nn.Parameter(torch.ones(5, 2))
-LOST = [(replaced, 2, "data"), (limited, 1, "parameter"), (limited_in_place, 1, "parameter")]
+class LimitedInPlace(Holder):
+    def forward(self, x: Tensor) -> Tensor:
+        self.weights.clamp_(-0.1, 0.1)
+        return x @ self.weights
 
 
-@pytest.mark.parametrize(("function", "after", "what"), LOST)
+class LimitedInAView(Holder):
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            self.weights.detach()[0].clamp_(-0.1, 0.1)
+        return x @ self.weights
+
+
+class Kept(Holder):
+    def forward(self, x: Tensor) -> Tensor:
+        self.kept[0] = x[0]
+        return self.kept + x
+
+
+LOST = [
+    (Replaced, 2, "data"),
+    (Limited, 1, "parameter"),
+    (LimitedInPlace, 1, "parameter"),
+    (LimitedInAView, 2, "parameter"),
+    (Kept, 1, "no buffer"),
+]
+
+
+@pytest.mark.parametrize(("kind", "after", "what"), LOST)
 def test_writes_that_a_trace_would_lose_are_refused(
-    function: Callable[[Tensor], Tensor], after: int, what: str
+    kind: type[Holder], after: int, what: str
 ) -> None:
-    line = f"{Path(__file__).name}:{function.__code__.co_firstlineno + after}: .*{what}"
-    module = Module(function)
-    module.weights = WEIGHTS
+    line = f"{Path(__file__).name}:{kind.forward.__code__.co_firstlineno + after}: .*{what}"
     with pytest.raises(Unsupported, match=line), quiet(), torch.no_grad():
-        export(module, (torch.ones(3, 5),))
+        export(kind(), (torch.ones(3, 5),))

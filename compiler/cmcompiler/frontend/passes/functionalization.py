@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
 from torch._ops import OpOverload
 from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from cmcompiler.errors import Unsupported
+from cmcompiler.frontend.rewrites.control_flow import wrapped
 from cmcompiler.usercode import place_of_node
 
 _DERIVATIVES = {"_unwrap_for_grad", "_grad_increment_nesting", "_jvp_increment_nesting"}
@@ -45,6 +47,50 @@ def without_writes(exported: ExportedProgram, states: int) -> GraphModule:
         module = exported.run_decompositions({}).module(check_guards=False)
         restore_batch_norms(module)
     return module
+
+
+def refuse_lost_writes(program: ExportedProgram) -> None:
+    """
+    Raises:
+        Unsupported: the program writes into a parameter, which is a constant of it, or into another
+            constant that it reads through views.
+    """
+    signature = program.graph_signature
+    names = {**signature.inputs_to_parameters, **signature.inputs_to_lifted_tensor_constants}
+    inputs = program.graph.find_nodes(op="placeholder")
+    _refuse_writes(
+        program.graph,
+        {x: names[x.name] for x in inputs if x.name in names},
+        set(signature.parameters),
+    )
+
+
+def _refuse_writes(
+    graph: Graph, constants: Mapping[Node | None, str], parameters: Collection[str]
+) -> None:
+    """
+    Args:
+        constants: names of what the program does not compute, by the nodes that are it.
+    """
+    views = {_base(node) for node in graph.nodes if _is_view(node) and not _is_write(node)}
+    for node in graph.nodes:
+        written = _base(node) if _is_write(node) else None
+        if (name := constants.get(written)) is not None:
+            if name in parameters:
+                raise Unsupported(
+                    f"{place_of_node(node)}forward() writes into the parameter {name}",
+                    "limit weights once, before the export: those of a program are constant",
+                )
+            if written in views:
+                raise Unsupported(
+                    f"{place_of_node(node)}forward() writes into part of what is no buffer",
+                    'self.register_buffer("name", …) in __init__',
+                )
+        if (part := wrapped(node)) is not None:
+            inner, operands = part
+            given = zip(inner.find_nodes(op="placeholder"), map(_base, operands), strict=True)
+            held = {x: constants[y] for x, y in given if y in constants}
+            _refuse_writes(inner, held, parameters)
 
 
 def restore_batch_norms(module: GraphModule) -> None:

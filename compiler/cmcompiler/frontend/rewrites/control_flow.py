@@ -97,11 +97,23 @@ def _results(node: Node) -> list[Node]:
     if node.target is _MAP:
         body, lines, rest = node.args
         return _rows(node, body, (), lines, rest)
+    return _inlined(node, *_wrapped(node))
+
+
+def wrapped(node: Node) -> tuple[Graph, Sequence[Any]] | None:
+    """The subgraph that an operator computes as it is, and its operands; None for others."""
+    if _wrapper(node) not in _WRAPPERS:
+        return None
+    part, operands = _wrapped(node)
+    return _subgraph(node, part), operands
+
+
+def _wrapped(node: Node) -> tuple[Any, Sequence[Any]]:
     place = next(i for i, each in enumerate(node.args) if _is_attribute(each))
     operands = node.args[place + 1 :]
     if operands and isinstance(operands[0], str):  # the name of a region that is compiled once
         operands = operands[1:]
-    return _inlined(node, node.args[place], operands)
+    return node.args[place], operands
 
 
 def _is_attribute(given: Any) -> bool:
