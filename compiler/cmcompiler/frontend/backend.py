@@ -43,7 +43,7 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from cmcompiler.frontend.chosen_precision import SHORT_MOVE, mark_short_moves
 from cmcompiler.frontend.intermediates import Note, ignore
-from cmcompiler.frontend.narrow_constants import narrow_constants
+from cmcompiler.frontend.narrow_constants import mark_narrow
 from cmcompiler.frontend.narrow_weights import narrow_weights
 from cmcompiler.frontend.operators.grid import is_grid
 from cmcompiler.frontend.own_ranges import compare_as_read, is_read_in_float, is_real
@@ -107,7 +107,7 @@ class Quantizer(CortexMQuantizer):  # type: ignore[misc]
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         transformed: GraphModule = super().transform_for_annotation(model)
-        narrow_constants(transformed, self._precision)
+        mark_narrow(transformed, self._precision)
         return transformed
 
     def annotate(self, model: GraphModule) -> GraphModule:

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.chosen_precision import is_named, precision_of
-from cmcompiler.frontend.narrow_observers import is_large, rounded_to_nibbles
+from cmcompiler.frontend.narrow_observers import holds_nibbles, is_large, rounded_to_nibbles
 from cmcompiler.frontend.operators import recurrent
 from cmcompiler.frontend.operators.short import LIBRARY
 from cmcompiler.frontend.precision import GROUPS, NIBBLES, NIBBLES_SHORT, Patterns
@@ -22,6 +23,9 @@ from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_co
 assert LIBRARY  # the operators exist
 
 _OPS = torch.ops.cmbuild
+
+NARROW = "cmbuild_narrow"
+"""Where a node's `meta` keeps the places of such weights."""
 
 _LSTM, _GRU = (3, 4), recurrent.ROWS
 """Places of the weights for the input and for the preceding outputs; projections stay bytes."""
@@ -52,38 +56,38 @@ _NARROW = {
 """The matrices of layers that each precision rounds here."""
 
 
-def narrow_constants(graph: GraphModule, precision: Patterns) -> None:
-    """Rounds them, with a scale for each filter, but small ones, and depthwise ones without a
-    pattern of their own.
-    """
-    if all(kind not in _NARROW for _, kind in precision):
-        return
-    for node in list(graph.graph.nodes):
+def mark_narrow(graph: GraphModule, precision: Patterns) -> None:
+    """Marks them, but small ones, and depthwise ones without a pattern of their own."""
+    for node in graph.graph.nodes:
         places = _NARROW.get(precision_of(node, precision), {}).get(node.target, ())
-        if _is_depthwise(node) and not is_named(node, precision):
-            continue
-        for place in places:
-            _narrow(node, place)
-    graph.graph.eliminate_dead_code()
-    graph.recompile()
+        if not _is_depthwise(node) or is_named(node, precision):
+            held = {place: _weights(node, place) for place in places}
+            large = [place for place, each in held.items() if each is not None and is_large(each)]
+            if large:
+                node.meta[NARROW] = tuple(large)
 
 
-def _narrow(node: Node, place: int) -> None:
+def hold_narrow(prepared: GraphModule) -> None:
+    """Rounds what is marked, with a scale for each filter, unless four bits hold it already."""
+    for node in list(prepared.graph.nodes):
+        for place in node.meta.get(NARROW, ()):
+            value = _weights(node, place)
+            if value is not None and not holds_nibbles(value.flatten(1)):
+                rounded = rounded_to_nibbles(value, 0)
+                held = constant(node, f"{node.name}_narrow_{place}", rounded)
+                node.update_arg(place, held)
+    prepared.graph.eliminate_dead_code()
+    prepared.recompile()
+
+
+def _weights(node: Node, place: int) -> Tensor | None:
     held = node.args[place]
-    if not isinstance(held, Node) or not is_constant(held):
-        return
-    value = constant_value(held)
-    if not is_large(value):
-        return
-    rounded = rounded_to_nibbles(value, 0)
-    node.update_arg(place, constant(node, f"{node.name}_narrow_{place}", rounded))
+    return constant_value(held) if isinstance(held, Node) and is_constant(held) else None
 
 
 def _is_depthwise(node: Node) -> bool:
     """Whether a convolution has groups of one channel each."""
     if node.target is not _OPS.short_conv2d.default or node.args[6] == 1:
         return False
-    held = node.args[1]
-    if not isinstance(held, Node) or not is_constant(held):
-        return False
-    return bool(constant_value(held).shape[1] == 1)
+    weights = _weights(node, 1)
+    return weights is not None and weights.shape[1] == 1

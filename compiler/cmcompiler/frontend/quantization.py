@@ -12,6 +12,7 @@ from cmcompiler.frontend.bias_correction import drop_zero_biases
 from cmcompiler.frontend.buffers import WithBuffers
 from cmcompiler.frontend.intermediates import Note, ignore
 from cmcompiler.frontend.layouts import channels_last, export
+from cmcompiler.frontend.narrow_constants import hold_narrow
 from cmcompiler.frontend.narrow_weights import hold_groups
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.preparation import Inputs, prepare
@@ -71,6 +72,7 @@ def quantize(
     graph, states = prepared.graph, prepared.states
     with torch.no_grad():
         drop_zero_biases(graph, prepared.zero_biases)
+        hold_narrow(graph)
         costs: tuple[OperatorCost, ...] = ()
         if sensitivity:
             unfolded = convert_pt2e(deepcopy(graph), fold_quantize=False)

@@ -351,7 +351,7 @@ class Refiner:
         if not layers:
             return
         before = self._now, self._others_snr, self._unseen_snr
-        # Lowering rounds these weights: until then they are in float.
+        # These weights are rounded in the end: until then they are in float.
         for layer in layers:
             layer.round_alone()
         self._measure_all()

@@ -17,10 +17,12 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 from torch.nn import functional
 
-from cmcompiler.frontend.narrow_observers import LEAST_STEP, holds_nibbles
+from cmcompiler.frontend.narrow_constants import NARROW
+from cmcompiler.frontend.narrow_observers import LEAST_STEP, holds_nibbles, rounded_to_nibbles
 from cmcompiler.frontend.operators import recurrent
 from cmcompiler.frontend.operators.short import LIBRARY
 from cmcompiler.frontend.rewrites.editing import constant, constant_value, is_constant
+from cmcompiler.frontend.row_rounding import BYTES, NIBBLES, Grid, power, rounded_rows
 from cmcompiler.frontend.simulation import Results, Simulation
 from cmcompiler.frontend.weight_steps import LEVELS, in_stored_steps
 
@@ -30,20 +32,8 @@ assert recurrent.LIBRARY
 _DEEPEST = 2048
 """Columns of a layer: products of as many pairs of inputs take 32 MiB."""
 
-_DAMPING = 0.01
-"""The share of the inputs' mean power that each column gets besides its own."""
-
 SHARES_HELD = (0.1, 0.01, 1.0)
 """Shares of that power by which a change of a weight must pay: more where inputs are few."""
-
-_BLOCK = 32
-"""Columns whose losses reach those behind them together, which takes less time."""
-
-_FEW = 128
-"""Columns of rows for which steps are tried: errors of more differ less between steps."""
-
-_TRIED = tuple(LEVELS + 0.5 - each / 2 for each in range(64))
-"""Steps in the largest weight of a row. Later columns make up for what this one loses."""
 
 _EXACT = 1e-4
 """The share of a step that single precision may lose of weights that need no rounding."""
@@ -52,7 +42,7 @@ _OPS = torch.ops.cmbuild
 _LINEAR, _CONVOLUTION = _OPS.short_linear.default, _OPS.short_conv2d.default
 _TRANSPOSED = _OPS.short_conv_transpose2d.default
 
-_LAYERS = {_LINEAR: 1, _CONVOLUTION: 1, _TRANSPOSED: 1}
+_LAYERS = (_LINEAR, _CONVOLUTION, _TRANSPOSED)
 _RECURRENT: dict[Any, int] = {
     **dict.fromkeys((_OPS.short_lstm.default, _OPS.short_lstm_state.default), 3),
     **dict.fromkeys((_OPS.short_gru.default, _OPS.short_gru_state.default), 2),
@@ -63,14 +53,16 @@ _RECURRENT: dict[Any, int] = {
 
 @dataclass(frozen=True, slots=True)
 class ShortLayer:
-    """A layer with int16 activations and weights of eight bits.
+    """A layer with int16 activations.
 
     Attributes:
         before: its arguments with the weights in float.
+        narrow: places of weights that four bits hold in the end.
     """
 
     node: Node
     before: tuple[Any, ...]
+    narrow: tuple[int, ...] = ()
 
     @property
     def matrices(self) -> tuple[tuple[int, int], ...]:
@@ -90,12 +82,18 @@ class ShortLayer:
         made = constant(self.node, f"{self.node.name}_rounded_{place}", value)
         self.node.args = (*self.node.args[:place], made, *self.node.args[place + 1 :])
 
+    def grid(self, place: int) -> Grid:
+        return NIBBLES if place in self.narrow else BYTES
+
     def round_alone(self) -> None:
-        """Rounds each weight by itself, as lowering does."""
+        """Rounds each weight by itself, as an export does in the end."""
         for place, _ in self.matrices:
             value = self.value(place)
-            rows = value.double().flatten(1)
-            self.hold(place, in_stored_steps(rows).reshape(value.shape).to(value.dtype))
+            if place in self.narrow:
+                self.hold(place, rounded_to_nibbles(value, 0))
+            else:
+                rows = value.double().flatten(1)
+                self.hold(place, in_stored_steps(rows).reshape(value.shape).to(value.dtype))
 
     def restore(self) -> None:
         self.node.args = self.before
@@ -122,12 +120,12 @@ class ShortLayer:
 
 
 def short_layers(prepared: GraphModule) -> Iterator[ShortLayer]:
-    """Layers whose weights need rounding to eight bits, and whose inputs are not too many.
+    """Layers whose weights need rounding, and whose inputs are not too many.
 
     Those that compute what eight bits leave of 16 are as they are to be.
     """
     layers = [
-        ShortLayer(node, node.args)
+        ShortLayer(node, node.args, node.meta.get(NARROW, ()))
         for node in prepared.graph.nodes
         if node.target in _LAYERS or node.target in _RECURRENT
     ]
@@ -141,7 +139,7 @@ def short_layers(prepared: GraphModule) -> Iterator[ShortLayer]:
         rows = [layer.value(place).double().flatten(1) for place, _ in layer.matrices]
         if any(map(holds_nibbles, rows)):
             continue
-        if all(map(_is_exact, rows)):
+        if not layer.narrow and all(map(_is_exact, rows)):
             whole.add((layer.node.args[0], _reader(layer.node)))
         elif all(each.shape[1] <= _DEEPEST for each in rows):
             needy.append(layer)
@@ -230,7 +228,8 @@ def _round(
         groups = moments.groups
         rows = value.double().reshape(groups, len(value) // groups, -1)
         own, across = moments.products()
-        made = rounded_rows(rows, _targets(rows, own, across, held), own)
+        wanted = _targets(rows, own, across, held)
+        made = rounded_rows(rows, wanted, own, layer.grid(place))
         lost = rows @ moments.exact_mean[..., None] - made @ moments.mean[..., None]
         layer.hold(place, made.reshape(value.shape).to(value.dtype))
         bias = layer.before[of_bias]
@@ -276,12 +275,6 @@ class _Moments:
         )
 
 
-def _power(products: Tensor) -> Tensor:
-    """The mean power of the columns of each group, on a diagonal."""
-    mean = products.diagonal(dim1=1, dim2=2).mean(1).clamp(min=1e-12)
-    return mean[:, None, None] * torch.eye(products.shape[1], dtype=products.dtype)
-
-
 def _targets(rows: Tensor, own: Tensor, across: Tensor, held: float) -> Tensor:
     """Weights whose sums of rounded inputs are nearest to those of the exact ones.
 
@@ -290,50 +283,10 @@ def _targets(rows: Tensor, own: Tensor, across: Tensor, held: float) -> Tensor:
         across: the same of each exact and each rounded one.
         held: see `compensate_short`.
     """
-    own_weights = held * _power(own)
+    own_weights = held * power(own)
     sums = rows @ (across + own_weights)
     solved: Tensor = torch.linalg.solve(own + own_weights, sums, left=False)
     return solved
-
-
-def rounded_rows(rows: Tensor, wanted: Tensor, products: Tensor) -> Tensor:
-    """Weights in steps of their rows, whose sums are near the wanted ones.
-
-    Args:
-        rows: [groups, rows, columns].
-        products: of the inputs of each pair of columns, summed over all outputs.
-    """
-    order = products.diagonal(dim1=1, dim2=2).sum(0).argsort(descending=True)
-    wanted, products = wanted[..., order], products[:, order][..., order]
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(products + _DAMPING * _power(products)))
-    shares = torch.linalg.cholesky(inverse, upper=True)
-    most = rows.abs().amax(2).clamp(min=LEAST_STEP)
-    best, least = torch.empty_like(wanted), torch.full_like(most, torch.inf)
-    for levels in _TRIED if rows.shape[2] <= _FEW else (LEVELS,):
-        made, error = _in_steps(wanted, most / levels, shares)
-        best = torch.where((error < least)[..., None], made, best)
-        least = torch.minimum(error, least)
-    return best[..., order.argsort()]
-
-
-def _in_steps(wanted: Tensor, steps: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-    """Weights in steps of their rows, and what the sums of each row lose.
-
-    Args:
-        shares: of a column's error that later ones make up for.
-    """
-    left, columns = wanted.clone(), wanted.shape[2]
-    made, lost = torch.empty_like(left), torch.empty_like(left)
-    for first in range(0, columns, _BLOCK):
-        end = min(first + _BLOCK, columns)
-        for column in range(first, end):
-            held = (left[..., column] / steps).round().clamp(-LEVELS, LEVELS) * steps
-            made[..., column] = held
-            lost[..., column] = (left[..., column] - held) / shares[:, column, column, None]
-            rest = slice(column + 1, end)
-            left[..., rest] -= lost[..., column, None] * shares[:, None, column, rest]
-        left[..., end:] -= lost[..., first:end] @ shares[:, first:end, end:]
-    return made, lost.square().sum(2)
 
 
 def _is_exact(rows: Tensor) -> bool:

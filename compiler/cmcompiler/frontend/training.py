@@ -19,8 +19,10 @@ from torchao.quantization.pt2e import DerivedObserverOrFakeQuantize, MinMaxObser
 from cmcompiler.errors import InvalidRequest, Unsupported
 from cmcompiler.frontend.accumulators import make_room_for_biases
 from cmcompiler.frontend.float_form import FLOAT_FORMS
+from cmcompiler.frontend.narrow_constants import NARROW
+from cmcompiler.frontend.narrow_observers import rounded_to_nibbles
 from cmcompiler.frontend.operators.recurrent import ops as cmbuild
-from cmcompiler.frontend.precision import BYTES, NIBBLES, NIBBLES_SHORT, SHORT, Patterns
+from cmcompiler.frontend.precision import BYTES, Patterns
 from cmcompiler.frontend.preparation import Prepared, describe
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.channels import LAYERS
@@ -58,11 +60,6 @@ class QuantizationAware(torch.nn.Module):
 
     def __init__(self, prepared: Prepared, is_portable: bool, precision: Patterns = ()) -> None:
         super().__init__()
-        if any(kind == NIBBLES_SHORT for _, kind in precision):
-            raise Unsupported(
-                f"{NIBBLES_SHORT} modules cannot be trained with rounding",
-                f"train them with {NIBBLES} or {SHORT}",
-            )
         if prepared.states:
             raise Unsupported("a module that changes its buffers cannot be trained with rounding")
         # Another one of the same graph, without the parameters that rewrites replaced.
@@ -156,6 +153,14 @@ class _Run(Interpreter):
         super().__init__(graph)
         self.extremes: dict[str, tuple[Tensor, Tensor]] = {}
         self._is_rounding = is_rounding
+
+    def fetch_args_kwargs_from_env(self, n: Node) -> Any:
+        args, kwargs = super().fetch_args_kwargs_from_env(n)
+        narrow = n.meta.get(NARROW, ()) if self._is_rounding else ()
+        return tuple(
+            each + (rounded_to_nibbles(each, 0) - each).detach() if place in narrow else each
+            for place, each in enumerate(args)
+        ), kwargs
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         if target is torch.ops.aten.clone.default:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.fx import GraphModule
 
-from cmcompiler.frontend.narrow_constants import narrow_constants
+from cmcompiler.frontend.narrow_constants import hold_narrow, mark_narrow
 from cmcompiler.frontend.narrow_observers import holds_nibbles, is_large
 from cmcompiler.frontend.operators import define
 from cmcompiler.frontend.operators.recurrent import pack_rows
@@ -27,7 +27,8 @@ def weights(precision: str, named: str = "*") -> list[Tensor]:
     graph: GraphModule = torch.export.export(module, (torch.ones(1, 3, 5, 5),)).module()
     with torch.no_grad():
         make_short(graph, [("*", precision)])
-        narrow_constants(graph, [("*", precision), (named, precision)])
+        mark_narrow(graph, [("*", precision), (named, precision)])
+        hold_narrow(graph)
     layers = [node for node in graph.graph.nodes if str(node.target).startswith("cmbuild.short")]
     return [constant_value(layer.args[1]) for layer in layers]
 
@@ -57,7 +58,8 @@ def test_gates_are_rounded(kind: str, precision: str) -> None:
     with torch.no_grad():
         rewrite_recurrent(graph)
         make_short(graph, [("*", precision)])
-        narrow_constants(graph, [("*", precision)])
+        mark_narrow(graph, [("*", precision)])
+        hold_narrow(graph)
     (layer,) = (node for node in graph.graph.nodes if str(node.target).startswith("cmbuild."))
     first = 3 if kind == "LSTM" else 2
     for weight in map(constant_value, layer.args[first : first + 2]):

@@ -162,3 +162,14 @@ def test_outputs_without_power_are_left_alone():
     nn.init.zeros_(module.bias)
     calibration = [(torch.rand(1, 4),) for _ in range(8)]
     assert quantize(module.eval(), calibration[0], calibration).refinements == ()
+
+
+def test_weights_of_four_bits_beside_int16_make_up_for_each_other(calibration):
+    layers = nn.AvgPool2d(3), nn.Flatten(), nn.Linear(48, 24), nn.ReLU(), nn.Linear(24, 16)
+    module = nn.Sequential(*layers).eval()
+    given = module, calibration[0], calibration
+    kept = [
+        fidelity(module, quantize(*given, refinement=each, precision=[("*", "4w16a")]), calibration)
+        for each in (False, True)
+    ]
+    assert kept[1] > kept[0] + 6

@@ -1,4 +1,4 @@
-"""Rounding of int8 weights beside int16 activations, which makes up for its own errors."""
+"""Layers with int16 activations whose rounding makes up for its own errors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.fx import Graph, GraphModule
 
-from cmcompiler.frontend.short_rounding import ShortLayer, rounded_rows
-from cmcompiler.frontend.weight_steps import stored_steps
+from cmcompiler.frontend.short_rounding import ShortLayer
 
 _OPS = torch.ops.cmbuild
 
@@ -19,30 +18,6 @@ _OPS = torch.ops.cmbuild
 def random(*shape: int, seed: int = 5) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-
-@pytest.mark.parametrize("columns", [9, 64, 160])
-def test_sums_keep_more_than_with_each_weight_rounded_alone(columns: int) -> None:
-    inputs = random(400, 8) @ random(8, columns, seed=6) + 0.1 * random(400, columns, seed=7)
-    rows = random(2, 10, columns, seed=8)
-    products = (inputs[:200].T @ inputs[:200]).expand(2, -1, -1)
-    made = rounded_rows(rows, rows.clone(), products)
-    steps = rows.abs().amax(2, keepdim=True) / 127
-    alone = (rows / steps).round() * steps
-    judged = inputs[200:].T
-    lost = [((each - rows) @ judged).square().sum() for each in (made, alone)]
-    assert lost[0] < lost[1] / 3
-    flat = made.float().double().flatten(0, 1)
-    stored = flat / stored_steps(flat)[:, None]
-    assert torch.allclose(stored, stored.round(), atol=1e-4)
-
-
-def test_few_columns_that_have_nothing_in_common_get_a_step_that_suits_them() -> None:
-    rows = random(30, 1, 9, seed=8)
-    made = rounded_rows(rows, rows.clone(), torch.eye(9).double().expand(30, -1, -1))
-    steps = rows.abs().amax(2, keepdim=True) / 127
-    alone = (rows / steps).round() * steps
-    assert (made - rows).square().sum() < (alone - rows).square().sum() / 2
 
 
 LAYERS = {

@@ -61,7 +61,12 @@ def test_the_program_computes_what_was_trained(trained):
 
 
 @pytest.mark.parametrize(
-    "types", [{"weights": "int4/32"}, {"precision": {"0": "8w16a", "4": "4w8a"}}]
+    "types",
+    [
+        {"weights": "int4/32"},
+        {"weights": "int4", "activations": "int16"},
+        {"precision": {"0": "8w16a", "4": "4w8a"}},
+    ],
 )
 def test_weights_of_four_bits_and_mixed_types_are_trained(types):
     torch.manual_seed(2)
@@ -85,8 +90,10 @@ def test_weights_of_four_bits_and_mixed_types_are_trained(types):
     made = compile(module.eval(), sample, images(8))
     assert made.fidelity.faithful
     (linear,) = (node.op for node in made.graph.nodes if node.op.label == "linear")
-    assert bool(np.abs(linear.weights).max() <= 7) is ("precision" in types)
-    assert (linear._filters.groups is None) is ("precision" in types)
+    has_groups = types.get("weights") == "int4/32"
+    assert bool(np.abs(linear.weights).max() <= 7) is not has_groups
+    assert linear.is_int16 is ("activations" in types)
+    assert linear.is_int16 or (linear._filters.groups is None) is not has_groups
     (actual,) = evaluate(made.graph, [sample.numpy()]).outputs
     with torch.no_grad():
         assert np.allclose(actual, module(sample).numpy(), atol=0.02)
@@ -149,8 +156,6 @@ def test_what_cannot_be_trained_is_said_in_one_line(trained):
         compile(module, torch.rand(1, 2, 7, 7))
     with pytest.raises(CompilerError, match="for 8w8a, not for \\* 8w16a"):
         compile(module, images(1)[0], activations="int16")
-    with pytest.raises(CompilerError, match="4w16a modules cannot be trained"):
-        quantization_aware(network(), images(1)[0], activations="int16", weights="int4")
     with pytest.raises(CompilerError, match="without portable=True"):
         quantize(module, (images(1)[0],), [(images(1)[0],)], True)
 
