@@ -160,6 +160,27 @@ void cm_linear_w4_half_up(const struct cm_context *context, const struct cm_call
     apply(context, call, cm_isa_gemm_s8_w4_half_up);
 }
 
+/* With Helium, of so many depths. */
+void cm_linear_w4_64(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_w4_64);
+}
+
+void cm_linear_w4_64_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_w4_64_half_up);
+}
+
+void cm_linear_w4_128(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_w4_128);
+}
+
+void cm_linear_w4_128_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    apply(context, call, cm_isa_gemm_s8_w4_128_half_up);
+}
+
 void cm_linear_vector_w4(const struct cm_context *context, const struct cm_call *call)
 {
     apply(context, call, cm_isa_gemv_s8_w4);
@@ -329,6 +350,30 @@ void cm_linear_w4_clamped(const struct cm_context *context, const struct cm_call
 void cm_linear_w4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_linear_w4_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_w4_64_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_w4_64(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_w4_64_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_w4_64_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_w4_128_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_w4_128(context, call);
+    clamp(context, call);
+}
+
+void cm_linear_w4_128_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_linear_w4_128_half_up(context, call);
     clamp(context, call);
 }
 

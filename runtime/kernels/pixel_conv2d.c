@@ -144,6 +144,27 @@ void cm_pixel_conv2d_w4_half_up(const struct cm_context *context, const struct c
     convolve(context, call, cm_isa_gemm_s8_w4_half_up);
 }
 
+/* With Helium, of so many depths. */
+void cm_pixel_conv2d_w4_64(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_64);
+}
+
+void cm_pixel_conv2d_w4_64_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_64_half_up);
+}
+
+void cm_pixel_conv2d_w4_128(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_128);
+}
+
+void cm_pixel_conv2d_w4_128_half_up(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_gemm_s8_w4_128_half_up);
+}
+
 /* With such in groups of depths. */
 void cm_pixel_conv2d_g4(const struct cm_context *context, const struct cm_call *call)
 {
@@ -276,6 +297,30 @@ void cm_pixel_conv2d_w4_clamped(const struct cm_context *context, const struct c
 void cm_pixel_conv2d_w4_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
 {
     cm_pixel_conv2d_w4_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_w4_64_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_w4_64(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_w4_64_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_w4_64_half_up(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_w4_128_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_w4_128(context, call);
+    clamp(context, call);
+}
+
+void cm_pixel_conv2d_w4_128_half_up_clamped(const struct cm_context *context, const struct cm_call *call)
+{
+    cm_pixel_conv2d_w4_128_half_up(context, call);
     clamp(context, call);
 }
 

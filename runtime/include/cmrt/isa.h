@@ -122,6 +122,11 @@ CM_MICROKERNEL void cm_isa_gemm_s8_deep(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemm_s8_deep_half_up(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemm_s8_dense_64_half_up(const struct cm_gemm *gemm);
 CM_MICROKERNEL void cm_isa_gemm_s8_dense_128_half_up(const struct cm_gemm *gemm);
+/* With weights of four bits that need not be unpacked: of 49 to 64 and of 113 to 128 depths. */
+CM_MICROKERNEL void cm_isa_gemm_s8_w4_64(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_w4_64_half_up(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_w4_128(const struct cm_gemm *gemm);
+CM_MICROKERNEL void cm_isa_gemm_s8_w4_128_half_up(const struct cm_gemm *gemm);
 
 /* The same for rows and outputs of int16, with depth and columns in bytes, and weights by packing16.py; those
    hold all that makes outputs of sums. long: for sums and scales of any size; w4: with weights of four bits.

@@ -10,6 +10,9 @@
 /* The start of products. Called by assembly, which compilers of whole programs do not see. */
 __attribute__((used)) void cm_mve_start_narrow_product(struct product *product, const struct cm_gemm *gemm);
 
+/* All rows, of weights that lie behind a struct cm_nibbles. */
+void cm_mve_multiply_narrow_parts(const struct cm_gemm *gemm, product_loop *loop);
+
 /* clang-format off */
 #define FIRST "vmladav.s8"
 #define MORE "vmladava.s8"

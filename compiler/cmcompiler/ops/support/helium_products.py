@@ -10,6 +10,7 @@ from cmcompiler.ops.support.weight_orders import is_shallow
 DEEP_GEMM = Microkernel("gemm_s8_deep", mve=True)
 SHALLOW_GEMM = Microkernel("gemm_s8_shallow", mve=True)
 DENSE_GEMM = Microkernel("gemm_s8_dense", mve=True)
+FIXED_GEMM = Microkernel("gemm_s8_w4_fixed", mve=True)
 
 _CHUNK = 16
 """Depths that are multiplied at once."""
@@ -21,6 +22,9 @@ _DEEP_STRIDES = (64, 128)
 """Distances of rows that loops for more chunks advance by: their depths, where outputs round half
 up.
 """
+
+_NARROW_DEPTHS = (64, 128)
+"""Depths, with those that are up to, of loops for weights of four bits."""
 
 
 def has_own_loops(filters: Filters, isa: Isa) -> bool:
@@ -43,3 +47,11 @@ def loop(filters: Filters, stride: int) -> tuple[str, Microkernel]:
     if is_half_up and stride in _DEEP_STRIDES and chunks * _CHUNK == stride:
         return f"_dense_{stride}", DENSE_GEMM
     return depths, DEEP_GEMM
+
+
+def narrow_loop(filters: Filters) -> str:
+    """The part of a kernel's name for weights of four bits that are multiplied as they are; "" if
+    they have no loop for their depths.
+    """
+    depth = -(-filters.weights.shape[1] // _CHUNK) * _CHUNK
+    return f"_{depth}" if depth in _NARROW_DEPTHS else ""

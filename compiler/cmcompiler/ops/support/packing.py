@@ -12,10 +12,12 @@ from cmcompiler.ops.support.filters import Filters, once
 from cmcompiler.ops.support.helium_products import (
     DEEP_GEMM,
     DENSE_GEMM,
+    FIXED_GEMM,
     SHALLOW_GEMM,
     depth_suffix,
     has_own_loops,
     loop,
+    narrow_loop,
 )
 from cmcompiler.ops.support.nibbles import NibbleBlock
 from cmcompiler.ops.support.requantize import (
@@ -47,7 +49,7 @@ NARROW_GEMV = Microkernel("gemv_s8_w4", dsp=True, mve=True)
 GROUPED_GEMM = Microkernel("gemm_s8_g4", dsp=True, mve=True)
 GROUPED_GEMV = Microkernel("gemv_s8_g4", dsp=True, mve=True)
 GEMMS = (GEMM, WIDE_GEMM, NARROW_GEMM, GROUPED_GEMM)
-ALL_GEMMS = (*GEMMS, APART_GEMM, SHALLOW_GEMM, DEEP_GEMM, DENSE_GEMM)
+ALL_GEMMS = (*GEMMS, APART_GEMM, SHALLOW_GEMM, DEEP_GEMM, DENSE_GEMM, FIXED_GEMM)
 PACK_ROWS = Microkernel("pack_rows_s8", dsp=True, mve=True)
 PACKED_ROWS = 4
 """CM_PACKED_ROWS of cmrt/isa.h."""
@@ -99,6 +101,8 @@ def gemm(
     suffix = product(filters, isa, wide) + filters.clamp_suffix(isa)
     if filters.groups is None and is_apart(filters, isa, wide):
         return suffix, APART_GEMM
+    if stride and multiplies_nibbles(filters, isa) and (depths := narrow_loop(filters)):
+        return f"_w4{depths}{_half_up(filters, isa)}{filters.clamp_suffix(isa)}", FIXED_GEMM
     return suffix, _of_weights(filters, isa, wide, GEMMS)
 
 
@@ -146,6 +150,12 @@ def _of_weights(filters: Filters, isa: Isa, wide: bool, choices: tuple[T, T, T, 
     if filters.groups is not None:
         return choices[3]
     return choices[2] if filters.is_narrow else choices[0]
+
+
+def multiplies_nibbles(filters: Filters, isa: Isa) -> bool:
+    """Whether Helium multiplies several rows by weights of four bits that it does not unpack."""
+    is_narrow = isa is Isa.MVE and filters.is_narrow and filters.groups is None
+    return is_narrow and not unpacks_for_rows(filters, isa)
 
 
 @once

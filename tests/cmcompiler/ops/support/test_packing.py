@@ -90,6 +90,19 @@ def test_kernels_with_helium_have_loops_for_their_depths_alone(
     assert packing.gemm(right, Isa.MVE, stride=stride)[0] == depths + ("_dense" if is_one else "")
 
 
+@pytest.mark.parametrize(
+    ("depth", "stride", "depths"), [(64, 64, "_64"), (113, 400, "_128"), (48, 48, ""), (64, 0, "")]
+)
+def test_weights_of_four_bits_have_loops_for_their_depths_with_helium(
+    depth: int, stride: int, depths: str
+) -> None:
+    layer = replace(filters(zero_point=-128, depth=depth), is_narrow=True)
+    assert packing.gemm(layer, Isa.MVE, stride=stride)[0] == f"_w4{depths}_half_up"
+    assert packing.gemm(layer, Isa.DSP, stride=stride)[0] == "_w4"
+    unpacked = replace(layer, weights=np.full_like(layer.weights, -8))
+    assert packing.gemm(unpacked, Isa.MVE, stride=stride)[0] == "_w4_half_up"
+
+
 @pytest.mark.parametrize("odd", ["dead", "saturated", "left", "far", "small"])
 def test_constant_channels_do_not_bar_a_layer_from_fast_roundings(odd: str) -> None:
     """Whatever their scale is, the outputs of all channels stay the same."""
