@@ -22,6 +22,7 @@ enum {
     PIXEL = (int)sizeof(int16_t),
     OUTPUTS = 4, /* of a row, in a round */
     MOST_ROUNDS = 16,
+    MOST_BANDS = 8,
     CHANNEL_BYTES = 32,
     WEIGHTS_AT = 16 + 4, /* after a margin and a column of zeros */
     FARTHEST = 0xffff
@@ -95,7 +96,8 @@ patches_function cm_mve_convolve_shorts, cm_mve_convolve_shorts_apart;
     STORE
 
 /* SECOND_ROW, and FIRST_ROW of the next round, whose first column is the last one of this. The order is the best
-   that was found for the model of the Cortex-M55: 46 cycles, which all products and moves to vectors take. */
+   that was found for the model of the Cortex-M55: 46 cycles, which all products and moves to vectors take. Flags
+   are equal after the last but one. */
 #define BOTH_ROWS \
     "vmov q0[2], q0[0], r0, r4\n" \
     "vldrb.s16 q2, [r7, #-1]\n" \
@@ -133,10 +135,12 @@ patches_function cm_mve_convolve_shorts, cm_mve_convolve_shorts_apart;
     "vldrb.s16 q3, [r7, #4]\n" \
     "vmladav.s16 r6, q5, q2\n" \
     "vqmovnt.s32 q0, q1\n" \
+    "ldr r8, [sp]\n" \
     "vmladav.s16 r2, q4, q2\n" \
     "vldrh.16 q1, [sp, #32]\n" \
     "vmladava.s16 r6, q6, q3\n" \
     "vmax.s16 q0, q0, q1\n" \
+    "cmp r11, r8\n" \
     "vmladava.s16 r2, q5, q3\n" \
     "vldrh.16 q1, [r11], #16\n" \
     "vpt.i16 ne, q1, zr\n" \
@@ -147,12 +151,11 @@ patches_function cm_mve_convolve_shorts, cm_mve_convolve_shorts_apart;
     FIRST_ROW \
     "ldr r8, [sp]\n" \
     "cmp r11, r8\n" \
-    "beq.w 3f\n" \
+    "bhi.w 3f\n" \
     "2:\n" \
     BOTH_ROWS \
-    "ldr r8, [sp]\n" \
-    "cmp r11, r8\n" \
-    "bne.w 2b\n" \
+    "beq.w 3f\n" \
+    "le 2b\n" \
     "3:\n" \
     SECOND_ROW
 
@@ -212,7 +215,7 @@ patches_function cm_mve_convolve_shorts, cm_mve_convolve_shorts_apart;
     "vqmovnb.s32 q0, q0\n" \
     STORE
 
-/* On the stack: the offsets of the last round; channels that are left; rounds but one; offsets; columns. Then
+/* On the stack: the offsets of the last round but one; channels that are left; rounds but one; offsets; columns. Then
    the minimum. */
 #define PATCHES_FUNCTION(name, ROUNDS) \
     __asm(CM_ASM_FUNCTION(name) \
@@ -226,6 +229,7 @@ patches_function cm_mve_convolve_shorts, cm_mve_convolve_shorts_apart;
           "strd lr, r12, [sp, #4]\n" \
           "strd r10, r8, [sp, #12]\n" \
           "add r10, r10, r12, lsl #4\n" \
+          "sub r10, #16\n" \
           "str r10, [sp]\n" \
           "1:\n" \
           "ldrd r11, r2, [sp, #12]\n" \
@@ -322,24 +326,22 @@ static void convolve_part(const struct cm_depthwise *d, patches_function *convol
         .rounds = set_offsets(offsets, d, part, base) - 1,
     };
     vst1q_s16(patches.minimum, vdupq_n_s16((int16_t)range->minimum));
+    const int32_t offset = (covered->first + covered->before) * d->channels;
+    struct four_rows bands[MOST_BANDS], *end = bands;
     int8_t *columns = inside;
     for (int32_t r = 0; r < part->rows; r += part->band, columns += step) {
+        const int32_t needed = least(part->band, part->rows - r) + 2; /* two rows have stride 1 */
+        const int32_t first = (part->first_row + r) * d->stride_height;
+        find_rows(end++, d, first, needed, offset, (const int8_t *)zeros);
         memset(columns - covered->before * COLUMN_BYTES, 0, (size_t)(covered->before * COLUMN_BYTES));
         memset(columns + covered->inside * COLUMN_BYTES, 0, (size_t)(covered->after * COLUMN_BYTES));
     }
-    int32_t offset = (covered->first + covered->before) * d->channels;
     for (int32_t left = d->channels / PIXEL; left > 0; left -= LANES) {
         columns = inside;
-        for (int32_t r = 0; r < part->rows; r += part->band, columns += step) {
-            const int32_t needed = least(part->band, part->rows - r) + 2; /* two rows have stride 1 */
-            const int32_t first = (part->first_row + r) * d->stride_height;
-            struct four_rows four;
-            find_rows(&four, d, first, needed, offset, (const int8_t *)zeros);
-            interleave_shorts(&four, columns, COLUMN_BYTES, covered->inside);
-        }
+        for (struct four_rows *four = bands; four < end; ++four, columns += step)
+            interleave_shorts(four, columns, COLUMN_BYTES, covered->inside);
         patches.channels = least(left, LANES);
         convolve(&patches);
-        offset += LANES * PIXEL;
         patches.out += LANES * PIXEL;
         patches.weights += LANES * CHANNEL_BYTES;
     }
@@ -367,7 +369,7 @@ static void convolve_columns(const struct cm_depthwise *d, patches_function *loo
         part.band = 2;
     part.covered = cm_covered_columns(d, 3, x0, width);
     part.pitch = band_pitch(&part, d->stride_width);
-    const int32_t most = least(d->chunk, MOST_ROUNDS * OUTPUTS) / part.pitch;
+    const int32_t most = least(least(d->chunk, MOST_ROUNDS * OUTPUTS) / part.pitch, MOST_BANDS);
     const int32_t rows = part.band * (most > 1 ? most : 1);
     for (; part.first_row < d->band; part.first_row += part.rows) {
         int32_t base;

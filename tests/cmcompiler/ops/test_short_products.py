@@ -112,11 +112,11 @@ OF_THREE = (
 def bands() -> list[Example]:
     """Of 3x3: rows in bands, whole and in parts, and channels that do not fill a vector."""
     random = np.random.default_rng(35)
-    sizes = ((7, 6), (3, 9), (1, 3), (5, 50))
+    sizes = ((7, 6), (3, 9), (1, 3), (5, 50), (40, 1))
     return [
         depthwise(random, channels, window, size, is_extreme)
         for channels in (1, 3, 4, 6, 8, 9, 18)
-        for size, is_extreme in zip(sizes, (False, True, False, True), strict=True)
+        for size, is_extreme in zip(sizes, (False, True, False, True, False), strict=True)
         for window in OF_THREE
         if min(window.output_size(size)) > 0
     ]

@@ -63,6 +63,9 @@ MOST_ROUNDS = 14
 MOST_SHORT_ROUNDS = 16
 """The same for int16 images: MOST_ROUNDS of runtime/isa/mve/depthwise_3x3_s16.c."""
 
+MOST_SHORT_BANDS = 8
+"""MOST_BANDS there."""
+
 MOST_ROW_CHANNELS = 48
 """Channels of images whose pixels are computed together with MVE for any kernel. Of more, finding
 the taps of each pixel costs little, and memory for rows is large."""
@@ -307,8 +310,9 @@ def _short_3x3_mve(
     band = 2 if stride == (1, 1) and height > 1 else 1
     pitch = -(-_pitch_columns(window, columns, width) // stride[1])
     if pitch * stride[1] <= LEAST_CHUNK:
-        bands, most = -(-height // band), MOST_SHORT_ROUNDS * outputs // pitch
-        least = min(bands, LEAST_CHUNK // (pitch * stride[1]))
+        most = min(MOST_SHORT_BANDS, MOST_SHORT_ROUNDS * outputs // pitch)
+        bands = -(-height // band)
+        least = min(bands, MOST_SHORT_BANDS, LEAST_CHUNK // (pitch * stride[1]))
         chunk, portions = least * pitch, min(-(-bands // least), most // least)
         bands = min(bands, least * portions)
     else:

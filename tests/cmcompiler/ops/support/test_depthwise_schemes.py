@@ -31,12 +31,17 @@ def scheme(height: int, width: int, stride: tuple[int, int]) -> Scheme | None:
 
 
 @pytest.mark.parametrize(
-    ("source", "limit"),
-    [("mve/depthwise_loops.h", "MOST_ROUNDS"), ("dsp/depthwise_bands.h", "MOST_BANDS")],
+    ("source", "limit", "name"),
+    [
+        ("mve/depthwise_loops.h", "MOST_ROUNDS", "MOST_ROUNDS"),
+        ("mve/depthwise_3x3_s16.c", "MOST_ROUNDS", "MOST_SHORT_ROUNDS"),
+        ("mve/depthwise_3x3_s16.c", "MOST_BANDS", "MOST_SHORT_BANDS"),
+        ("dsp/depthwise_bands.h", "MOST_BANDS", "MOST_BANDS"),
+    ],
 )
-def test_limits_are_those_of_the_microkernels(source: str, limit: str) -> None:
+def test_limits_are_those_of_the_microkernels(source: str, limit: str, name: str) -> None:
     matches = re.search(rf"{limit} = (\d+)", (RUNTIME / "isa" / source).read_text())
-    assert matches is not None and int(matches[1]) == getattr(depthwise_schemes, limit)
+    assert matches is not None and int(matches[1]) == getattr(depthwise_schemes, name)
 
 
 @pytest.mark.parametrize("stride", [(1, 1), (2, 1), (2, 2)])
