@@ -27,11 +27,25 @@ convolve_function cm_scalar_convolve_nine, cm_scalar_convolve_two, cm_scalar_con
 #define ADD_PAIR(pair, bit) \
     "sxtb.w r8, r4, ror #" bit "\n" \
     "mla r3, " pair ", r8, r3\n"
-#define JOIN(pair, second, temporary) "add " pair ", " pair ", " second ", lsl #16\n"
+#define JOIN(pair, second) "add " pair ", " pair ", " second ", lsl #16\n"
+#define LOAD(tap) LOAD_TAP tap ", [" tap ", r1]\n"
 #define LAST_WEIGHT(pair) ADD_PAIR(pair, "24")
 #define FIRST_WEIGHT(pair) ADD_PAIR(pair, "0")
 #define SECOND_WEIGHT(pair) ADD_PAIR(pair, "8")
 #define THIRD_WEIGHT(pair) ADD_PAIR(pair, "16")
+
+/* A row of the kernel, by its weights: loads follow each other. */
+#define ADD_ROW(WEIGHT_0, WEIGHT_1, WEIGHT_2) \
+    "ldm r0!, {r5, r6, r7, lr}\n" \
+    LOAD("r5") LOAD("r6") LOAD("r7") LOAD("lr") \
+    JOIN("r5", "r6") JOIN("r6", "r7") JOIN("r7", "lr") \
+    WEIGHT_0("r5") WEIGHT_1("r6") WEIGHT_2("r7")
+#define ADD_ROW_APART(WEIGHT_0, WEIGHT_1, WEIGHT_2) \
+    "ldm r0!, {r5, r6, r7, r8, lr}\n" \
+    LOAD("r5") LOAD("r6") LOAD("r7") LOAD("r8") LOAD("lr") \
+    JOIN("r5", "r6") JOIN("r7", "r8") JOIN("r6", "lr") \
+    WEIGHT_0("r5") WEIGHT_1("r7") WEIGHT_2("r6")
+#define COMPARE_END "ldr r4, [sp, #8]\n" "cmp r1, r4\n"
 #else
 #define ADD_PAIR(pair) \
     "sxtb r7, r4\n" \
@@ -48,7 +62,6 @@ convolve_function cm_scalar_convolve_nine, cm_scalar_convolve_two, cm_scalar_con
     "asrs r4, r4, #8\n" \
     "muls " pair ", r4, " pair "\n" \
     "adds r3, r3, " pair "\n"
-#endif
 
 #define LOAD_TWO(first, second) \
     "ldm r0!, {" first ", " second "}\n" \
@@ -67,6 +80,8 @@ convolve_function cm_scalar_convolve_nine, cm_scalar_convolve_two, cm_scalar_con
     LOAD_TWO("r5", "r6") JOIN("r5", "r6", "r7") WEIGHT_0("r5") \
     LOAD_TWO("r5", "r7") JOIN("r5", "r7", "r7") WEIGHT_1("r5") \
     LOAD_ONE("r5") JOIN("r6", "r5", "r5") WEIGHT_2("r6")
+#define COMPARE_END "cmp r1, lr\n"
+#endif
 
 #define LAST_OF_FIRST(pair) LAST_WEIGHT(pair) "ldr r4, [r2, #16]\n"
 #define LAST_OF_SECOND(pair) LAST_WEIGHT(pair) "ldr r4, [r2, #20]\n"
@@ -85,13 +100,14 @@ convolve_function cm_scalar_convolve_nine, cm_scalar_convolve_two, cm_scalar_con
 #define TWO_PIXELS_FUNCTION(name, ROW, taps) \
     __asm(CM_ASM_FUNCTION(name) \
           PUSH_ALL \
-          "sub sp, #8\n" \
+          "sub sp, #16\n" \
           "mov r12, r1\n" \
           "mov r1, r2\n" \
           "ldm r0!, {r2-r7}\n" \
           "mov r9, r4\n" "mov r10, r5\n" "mov r11, r6\n" "mov lr, r7\n" \
           "ldr r0, [r0]\n" \
           "str r0, [sp, #4]\n" \
+          "str r7, [sp, #8]\n" \
           "mov r0, r3\n" \
           "1:\n" \
           CONVOLVE_TWO(ROW) \
@@ -113,11 +129,11 @@ convolve_function cm_scalar_convolve_nine, cm_scalar_convolve_two, cm_scalar_con
           "strb r7, [r6, r1]\n" \
           "adds r2, #24\n" \
           "adds r1, #1\n" \
-          "cmp r1, lr\n" \
+          COMPARE_END \
           "beq 2f\n" \
           "b 1b\n" \
           "2:\n" \
-          "add sp, #8\n" \
+          "add sp, #16\n" \
           POP_ALL \
           CM_ASM_END)
 
