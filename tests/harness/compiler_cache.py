@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from tempfile import gettempdir
 
 
 def variables() -> dict[str, str]:
@@ -17,6 +18,8 @@ def variables() -> dict[str, str]:
         "CCACHE_DIR": os.environ.get("CCACHE_DIR", str(Path.home() / ".cache" / "ccache")),
         # Paths in objects are relative to the sources; debug information has the sources' digests.
         "CCACHE_NOHASHDIR": "1",
+        # Each image has a folder of its own for what is made for it, which all its files search.
+        "CCACHE_BASEDIR": gettempdir(),
         "CCACHE_COMMENTS": "1",
         # Compilers say what a file includes as they compile it: it is not preprocessed before.
         "CCACHE_DEPEND": "1",
