@@ -18,7 +18,7 @@ NAMES = (
     *("short", "short_windows", "short_narrow", "long_sums", "mixed", "nibbles", "many_nibbles"),
     *("vectors", "short_vectors", "long_vectors", "nibble_vectors", "rows", "short_rows"),
     *("nibble_rows", "fine", "short_lstm", "short_gru", "short_attention", "changing"),
-    *("short_deep", "short_separable"),
+    *("short_deep", "short_separable", "nibble_separable"),
 )
 
 Made = tuple[nn.Module, Tensor, list[Tensor]]
@@ -179,6 +179,19 @@ def many_nibbles() -> SimpleNamespace:
     module = nn.Sequential(*_convolution(16, 128, 1), *_convolution(128, 32, 1))
     module.extend([*_convolution(32, 24, 3, 2), nn.Flatten(), nn.Linear(24 * 25, 100)])
     return _of_types(module, (16, 10, 10), {"*": "4w8a"})
+
+
+def nibble_separable() -> SimpleNamespace:
+    """Depthwise convolutions of four bits over images of several sizes, and products of eight."""
+    torch.manual_seed(0)
+    module, before = nn.Sequential(*_convolution(3, 32, 3)), 32
+    for channels, stride in ((48, 1), (32, 1), (64, 2), (96, 1), (64, 2), (40, 1), (64, 2)):
+        module.extend(_convolution(before, channels, 1))
+        module.extend(_convolution(channels, channels, 3, stride, groups=channels))
+        before = channels
+    narrow = {str(place): "4w8a" for place in range(4, len(module), 4)}
+    module.extend([nn.AdaptiveAvgPool2d(1), nn.Flatten()])
+    return _of_types(module, (3, 30, 30), {"*": "8w8a", **narrow})
 
 
 def vectors() -> SimpleNamespace:

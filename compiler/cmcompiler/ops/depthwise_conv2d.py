@@ -328,7 +328,7 @@ class DepthwiseConv2d(Convolution):
             return RowCall(self._pixels_call(inputs, outputs), {inputs[0]: self.window.rows})
         # The weights hold the limits.
         values = ConvolutionValues(0, 0, 0, 0, 0)
-        scheme = narrowed(scheme, op._filters16.weights, isa)
+        scheme = narrowed(scheme, op._filters16.weights, op.window, isa)
         call = scheme_call(
             scheme, inputs, outputs, op.window, values=values, form=ShortBandArguments
         )
@@ -361,7 +361,7 @@ class DepthwiseConv2d(Convolution):
         self, scheme: Scheme, inputs: Tensors, outputs: Tensors, isa: Isa
     ) -> KernelCall:
         filters = self._filters
-        scheme = narrowed(scheme, filters.weights, isa)
+        scheme = narrowed(scheme, filters.weights, self.window, isa)
         is_product = scheme.microkernel in (SHARED, ANY)
         ends = filters.product_arguments(isa) if is_product else filters.output_arguments()
         return scheme_call(scheme, inputs, outputs, self.window, values=self.values(ends))

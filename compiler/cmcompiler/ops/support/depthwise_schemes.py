@@ -99,6 +99,7 @@ class Scheme:
         portions: how many times as many there may be of both.
         bands: at once, at most.
         base: bytes of workspace besides.
+        loop: end of the family's name, of a loop of its own for some weights.
     """
 
     kernel: str
@@ -110,11 +111,12 @@ class Scheme:
     portions: int = 1
     bands: int = 1
     base: int = 0
+    loop: str = ""
 
     @property
     def family(self) -> str:
         """The name of the kernels whose work costs the same: those of one size of windows."""
-        return f"depthwise_conv2d{_SIZES.get(self.microkernel, '')}"
+        return f"depthwise_conv2d{_SIZES.get(self.microkernel, '')}{self.loop}"
 
 
 def choose(

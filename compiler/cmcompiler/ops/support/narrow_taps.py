@@ -19,6 +19,7 @@ from cmcompiler.ops.support.depthwise_schemes import (
     Scheme,
 )
 from cmcompiler.ops.support.requantize import Int8Array
+from cmcompiler.ops.support.window import Window
 
 UNPACK = Microkernel("unpack_taps", mve=True)
 """Makes the weights that microkernels read."""
@@ -88,7 +89,12 @@ _ROWS: Mapping[tuple[Microkernel, Isa], TapRows] = {
 """By microkernel and what provides it."""
 
 
-def narrowed(scheme: Scheme, weights: Int8Array, isa: Isa) -> Scheme:
+def _has_pairs(window: Window) -> bool:
+    """Whether NARROW makes two outputs at once."""
+    return window.kernel == (3, 3) and window.dilation[1] == 1 and window.stride[1] <= 2
+
+
+def narrowed(scheme: Scheme, weights: Int8Array, window: Window, isa: Isa) -> Scheme:
     """Holds weights of four bits in flash, if they fit and the kernel has a form for them.
 
     Args:
@@ -99,4 +105,6 @@ def narrowed(scheme: Scheme, weights: Int8Array, isa: Isa) -> Scheme:
         return scheme
     data, unpacked = rows.packed(scheme.weights, len(weights))
     kernel = f"{scheme.kernel.removesuffix('_clamped')}_w4"
-    return replace(scheme, kernel=kernel, weights=data, base=scheme.base + unpacked)
+    is_narrow = scheme.microkernel is ANY and ANY.provider(isa) is Isa.SCALAR
+    loop = "_w4" if is_narrow and _has_pairs(window) else ""
+    return replace(scheme, kernel=kernel, weights=data, base=scheme.base + unpacked, loop=loop)

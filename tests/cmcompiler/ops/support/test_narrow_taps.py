@@ -93,6 +93,19 @@ def test_a_cortex_m0_equals_the_reference(cortex_m0: Runtime) -> None:
     cortex_m0.check(*layers(np.random.default_rng(10)))
 
 
+def test_pairs_of_outputs_have_prices_of_their_own() -> None:
+    """Without SIMD, of 3x3; others cost what weights of eight bits do."""
+    families = {
+        (call.family, node.op.window.kernel == (3, 3) and node.op.window.dilation[1] == 1)
+        for example in layers(np.random.default_rng(9))
+        for node in example.graph.nodes
+        if isinstance(node.op, DepthwiseConv2d) and not node.op.is_int16
+        for call in node.op.kernel_calls(node.inputs, node.outputs, Isa.SCALAR)
+        if call.kernel.endswith("_w4")
+    }
+    assert families == {("depthwise_conv2d_w4", True), ("depthwise_conv2d", False)}
+
+
 @pytest.mark.parametrize(("isa", "saved"), [(Isa.SCALAR, 6), (Isa.DSP, 18), (Isa.MVE, 10)])
 def test_flash_holds_no_more_than_half_the_weights(isa: Isa, saved: int) -> None:
     """Of 12, 24 and 20 bytes a channel that loops read."""
