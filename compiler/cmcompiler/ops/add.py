@@ -136,7 +136,7 @@ class Add(RangedOp, Pair):
     def kernel_calls(self, inputs: Tensors, outputs: Tensors, isa: Isa) -> Sequence[KernelCall]:
         tensors, limits = (*inputs, *outputs), self.range
         if limits.element == np.int16:
-            return self._short_call(tensors)
+            return self._short_call(tensors, isa)
         affine = _affine(self.lhs, self.rhs, self.output, limits)
         if affine is None and self.output.shift < 0 and outputs[0].numel >= LEAST_TABLED[isa]:
             return self._tabled_call(tensors)
@@ -158,9 +158,9 @@ class Add(RangedOp, Pair):
             maximum=limits.maximum,
         )
 
-    def _short_call(self, tensors: Tensors) -> Sequence[KernelCall]:
+    def _short_call(self, tensors: Tensors, isa: Isa) -> Sequence[KernelCall]:
         """The sum of int16 operands."""
-        return self.call(
+        calls = self.call(
             AddArguments16,
             tensors,
             ADD16,
@@ -169,6 +169,10 @@ class Add(RangedOp, Pair):
             minimum=self.range.minimum,
             maximum=self.range.maximum,
         )
+        sides = (self.lhs, self.rhs), (self.rhs, self.lhs)
+        if isa is Isa.MVE or any(_has_short_sum(*each, self.output) for each in sides):
+            return calls
+        return [replace(call, family=f"{ADD16.name}_general") for call in calls]
 
     def _tabled_call(self, tensors: Tensors) -> Sequence[KernelCall]:
         lhs, rhs = (Packed(_table(scale), 4) for scale in (self.lhs, self.rhs))
@@ -199,6 +203,20 @@ def sums(
         return limits.clamp(scales[2].apply(wrap32(wide[0] + wide[1])))
     total = wrap32(_widened(scales[0], lhs).astype(np.int64) + _widened(scales[1], rhs))
     return limits.clamp(scales[2].apply(total))
+
+
+def _halves(scale: Rescale) -> bool:
+    return scale.shift == 0 and abs(scale.multiplier) == 1 << 30
+
+
+def _has_short_sum(larger: Rescale, smaller: Rescale, output: Rescale) -> bool:
+    """Whether cm_short_sum_of() of cmrt/short_sum.h takes such scales, as those of exports are.
+
+    Others cost up to four times as much.
+    """
+    right = 1 if _halves(smaller) else -smaller.shift
+    signs = larger.multiplier > 0 or smaller.multiplier >= 0
+    return _halves(larger) and signs and 1 <= right <= 30 and 2 <= -output.shift <= 30
 
 
 @lru_cache

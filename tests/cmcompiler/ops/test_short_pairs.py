@@ -6,12 +6,14 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pytest
 from harness.examples import Example, single
 from harness.runtime import Runtime
 from harness.strategies import array, broadcasts, rescales, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cmcompiler.isa import Isa
 from cmcompiler.ops.add import Add
 from cmcompiler.ops.mul import Mul
 from cmcompiler.ops.support.elementwise import dense_loops
@@ -58,6 +60,31 @@ def close_pairs(draw: st.DrawFn) -> Example:
 @given(st.lists(pairs() | close_pairs(), min_size=1, max_size=40))
 def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Example]) -> None:
     runtime.check(*examples)
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "output", "family"),
+    [
+        ((1 << 30, 0), (5 << 28, -3), -14, "add_s16"),
+        ((-5 << 28, -1), (1 << 30, 0), -2, "add_s16"),
+        ((1 << 30, 0), (-1 << 30, 0), -14, "add_s16"),
+        ((-1 << 30, 0), (-5 << 28, -3), -14, "add_s16_general"),
+        ((1 << 30, 0), (5 << 28, 0), -14, "add_s16_general"),
+        ((1 << 30, -1), (5 << 28, -3), -14, "add_s16_general"),
+        ((1 << 30, 0), (5 << 28, -3), -1, "add_s16_general"),
+    ],
+)
+def test_sums_of_unusual_scales_have_a_price_of_their_own(
+    lhs: tuple[int, int], rhs: tuple[int, int], output: int, family: str
+) -> None:
+    """Helium has one loop for all of them."""
+    sides = (Rescale(0, *each) for each in (lhs, rhs))
+    shape, numbers = (4,), np.zeros(4, np.int16)
+    op = Add(dense_loops([shape, shape], shape), shape, *sides, Rescale(0, 5 << 28, output), INT16)
+    (node,) = single(op, numbers, numbers).graph.nodes
+    for isa in Isa:
+        (call,) = op.kernel_calls(node.inputs, node.outputs, isa)
+        assert call.family == ("add_s16" if isa is Isa.MVE else family)
 
 
 def test_sums_of_the_largest_numbers_keep_their_bits(runtime: Runtime) -> None:
