@@ -87,6 +87,11 @@ void cm_depthwise_conv2d(const struct cm_context *context, const struct cm_call 
     convolve(context, call, cm_isa_depthwise_s8);
 }
 
+void cm_depthwise_conv2d_divided(const struct cm_context *context, const struct cm_call *call)
+{
+    convolve(context, call, cm_isa_depthwise_s8_divided);
+}
+
 void cm_depthwise_conv2d_affine(const struct cm_context *context, const struct cm_call *call)
 {
     convolve(context, call, cm_isa_depthwise_affine_s8);

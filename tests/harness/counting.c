@@ -143,6 +143,7 @@ static void depthwise(const struct cm_depthwise *d)
         depthwise(d);                                                                                        \
     }
 DEPTHWISE(s8)
+DEPTHWISE(s8_divided)
 DEPTHWISE(narrow_s8)
 DEPTHWISE(affine_s8)
 DEPTHWISE(shared_s8)

@@ -204,7 +204,8 @@ struct cm_windows {
 };
 CM_MICROKERNEL void cm_isa_copy_windows_s8(const struct cm_windows *windows);
 
-/* Depthwise convolution of a band of output rows, each at its own address. */
+/* Depthwise convolution of a band of output rows, each at its own address. divided: for weights whose shifts
+   depthwise_schemes.py packs as multipliers. */
 #define CM_NO_ROW INT32_MIN
 struct cm_depthwise {
     const int8_t *input;
@@ -223,6 +224,7 @@ struct cm_depthwise {
     struct cm_output output;
 };
 CM_MICROKERNEL void cm_isa_depthwise_s8(const struct cm_depthwise *depthwise);
+CM_MICROKERNEL void cm_isa_depthwise_s8_divided(const struct cm_depthwise *depthwise);
 CM_MICROKERNEL void cm_isa_depthwise_narrow_s8(const struct cm_depthwise *depthwise); /* weights of -8 to 7 */
 
 /* The same of one tap without padding: (x * factor + offset) >> CM_AFFINE_SHIFT of each channel, clamped. */

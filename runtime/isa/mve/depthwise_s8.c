@@ -9,16 +9,16 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { LANES = 16, BLOCK_HEAD = 192 };
+enum { LANES = 16 };
 
 /* Outputs that follow each other: of a pixel, or of several side by side.
 
    Packed weights are blocks of 16 outputs: biases, multipliers, shifts, then the weights of an even number of
-   taps, then how many bytes after this block the next one is: the first follows the last. Instead of shifts
-   to the right by up to 11 bits there may be what to multiply by, as in mul_right_s8.c. Biases, multipliers
-   and shifts are ordered by output modulo 4 as 0, 2, 1, 3, as widening splits them; the weights are not. The
-   products of the two taps of a pair fit 16 bits in sum; where they would not, the host puts a zero between
-   them. */
+   taps, then how many bytes after this block the next one is: the first follows the last. Divided outputs
+   have, instead of shifts to the right by up to 11 bits, what to multiply by, as in mul_right_s8.c. Biases,
+   multipliers and shifts are ordered by output modulo 4 as 0, 2, 1, 3, as widening splits them; the weights
+   are not. The products of the two taps of a pair fit 16 bits in sum; where they would not, the host puts a
+   zero between them. */
 struct outputs {
     const int8_t *weights; /* r1 */
     const int8_t **taps;   /* r4: addresses of the taps, advanced to the next outputs */
@@ -29,6 +29,7 @@ struct outputs {
     int32_t minimum;       /* r11 */
     int32_t maximum;       /* r12 */
 };
+typedef void outputs_function(const struct outputs *outputs);
 
 /* clang-format off */
 #define RESCALE_RIGHT(sum, multiplier, shift) \
@@ -165,7 +166,7 @@ struct outputs {
 
 /* A function of outputs; for the rounding see product.h. */
 #define OUTPUTS_FUNCTION(name, FINISH) \
-    void name(const struct outputs *outputs); \
+    outputs_function name; \
     __asm(CM_ASM_FUNCTION(name) \
           "push {r4-r11, lr}\n" \
           "vpush {d8-d15}\n" \
@@ -201,7 +202,7 @@ OUTPUTS_FUNCTION(cm_mve_depthwise_right, FINISH(RESCALE_RIGHT));
 OUTPUTS_FUNCTION(cm_mve_depthwise_general, FINISH(RESCALE_GENERAL));
 
 /* The same for three taps and all of int8. */
-void cm_mve_depthwise_three(const struct outputs *outputs);
+outputs_function cm_mve_depthwise_three;
 __asm(CM_ASM_FUNCTION(cm_mve_depthwise_three)
       "push {r4-r11, lr}\n"
       "vpush {d8-d15}\n"
@@ -231,23 +232,6 @@ __asm(CM_ASM_FUNCTION(cm_mve_depthwise_three)
       CM_ASM_END);
 /* clang-format on */
 
-static bool is_divided(const struct cm_depthwise *d)
-{
-    const int32_t *head = d->weights;
-    return d->output.rounding != CM_ROUND_GENERAL && head[BLOCK_HEAD / sizeof *head - 1] > 0;
-}
-
-static void make(const struct cm_depthwise *d, struct outputs *outputs)
-{
-    if (!is_divided(d))
-        (d->output.rounding == CM_ROUND_GENERAL ? cm_mve_depthwise_general : cm_mve_depthwise_right)(outputs);
-    else if (d->kernel_height * d->kernel_width == 3 && outputs->minimum == INT8_MIN &&
-             outputs->maximum == INT8_MAX)
-        cm_mve_depthwise_three(outputs);
-    else
-        cm_mve_depthwise_divided(outputs);
-}
-
 /* Input columns of a row between zero points. */
 static void write_row(const struct cm_depthwise *d, struct cm_columns columns, const int8_t *in, int8_t *row)
 {
@@ -261,8 +245,8 @@ static void write_row(const struct cm_depthwise *d, struct cm_columns columns, c
 /* Output columns [x0, x0 + width) of a row whose windows' rows are `rows`: as one, since the channels of
    neighbouring pixels follow each other in each tap. Rows that hang over the image, or outside of it, are
    written to `space`. */
-static void convolve_columns(const struct cm_depthwise *d, const int32_t *rows, int32_t x0, int32_t width,
-                             struct outputs *outputs, int8_t *space)
+static void convolve_columns(const struct cm_depthwise *d, outputs_function *make, const int32_t *rows,
+                             int32_t x0, int32_t width, struct outputs *outputs, int8_t *space)
 {
     struct cm_columns columns =
         cm_covered_columns(d, (d->kernel_width - 1) * d->dilation_width + 1, x0, width);
@@ -288,21 +272,21 @@ static void convolve_columns(const struct cm_depthwise *d, const int32_t *rows, 
     if ((d->kernel_height * d->kernel_width & 1) != 0)
         *tap = tap[-1]; /* times 0 */
     outputs->count = width * d->channels;
-    make(d, outputs);
+    make(outputs);
 }
 
 /* The same pixel by pixel; taps outside of the image are at `padding`. */
-static void convolve_pixels(const struct cm_depthwise *d, const int32_t *rows, struct outputs *outputs,
-                            const int8_t *padding)
+static void convolve_pixels(const struct cm_depthwise *d, outputs_function *make, const int32_t *rows,
+                            struct outputs *outputs, const int8_t *padding)
 {
     for (int32_t x = 0; x < d->out_width; ++x, outputs->out += d->channels) {
         outputs->taps[2 * outputs->pairs - 1] = padding;
         cm_find_taps(d, rows, x * d->stride_width - d->pad_left, padding, outputs->taps);
-        make(d, outputs);
+        make(outputs);
     }
 }
 
-void cm_isa_depthwise_s8(const struct cm_depthwise *d)
+static __attribute__((noinline)) void convolve(const struct cm_depthwise *d, outputs_function *make)
 {
     int32_t area = d->kernel_height * d->kernel_width;
     int32_t slots = (area + 1) & ~1;
@@ -325,11 +309,23 @@ void cm_isa_depthwise_s8(const struct cm_depthwise *d)
         int8_t *const out = d->out + d->out_rows[r];
         outputs.out = out;
         if (is_by_pixel)
-            convolve_pixels(d, rows, &outputs, space);
+            convolve_pixels(d, make, rows, &outputs, space);
         for (int32_t x = is_by_pixel ? d->out_width : 0; x < d->out_width; x += d->chunk) {
             int32_t left = d->out_width - x;
             outputs.out = out + x * d->channels;
-            convolve_columns(d, rows, x, left < d->chunk ? left : d->chunk, &outputs, space);
+            convolve_columns(d, make, rows, x, left < d->chunk ? left : d->chunk, &outputs, space);
         }
     }
+}
+
+void cm_isa_depthwise_s8(const struct cm_depthwise *d)
+{
+    convolve(d, d->output.rounding == CM_ROUND_GENERAL ? cm_mve_depthwise_general : cm_mve_depthwise_right);
+}
+
+void cm_isa_depthwise_s8_divided(const struct cm_depthwise *d)
+{
+    const bool is_whole = d->output.minimum == INT8_MIN && d->output.maximum == INT8_MAX;
+    const bool is_three = is_whole && d->kernel_height * d->kernel_width == 3;
+    convolve(d, is_three ? cm_mve_depthwise_three : cm_mve_depthwise_divided);
 }

@@ -101,3 +101,8 @@ void cm_isa_depthwise_s8(const struct cm_depthwise *d)
         }
     }
 }
+
+void cm_isa_depthwise_s8_divided(const struct cm_depthwise *d)
+{
+    cm_isa_depthwise_s8(d);
+}

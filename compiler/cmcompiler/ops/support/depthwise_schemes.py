@@ -175,7 +175,7 @@ def _for_any(
     if scheme is not None or not has_fitting_pairs(filters):
         return scheme
     workspace = 8 * -(-area // 2) + 16 * -(-channels // 16)
-    return Scheme("depthwise_conv2d", ANY, _by_lane(filters), 1, 1, workspace)
+    return Scheme(_lanes_name(filters), ANY, _by_lane(filters), 1, 1, workspace)
 
 
 def _by_pixels(weights: bytes, filters: Filters, window: Window) -> Scheme:
@@ -218,7 +218,7 @@ def _by_rows(
         return None
     weights = _by_lane(filters.select(np.arange(period) % channels))
     portions, base = -(-width // chunk), 8 * -(-area // 2) + 16
-    return Scheme("depthwise_conv2d", ANY, weights, 1, chunk, space, portions, base=base)
+    return Scheme(_lanes_name(filters), ANY, weights, 1, chunk, space, portions, base=base)
 
 
 @once
@@ -244,7 +244,7 @@ def _by_lane(filters: Filters) -> bytes:
     The channels that are 0, 2, 1 and 3 modulo 4 follow each other, but not in the weights.
     """
     order = np.arange(16).reshape(4, 4).T[[0, 2, 1, 3]].ravel()
-    is_divided = filters.suits_saturation and (filters.shifts >= -MOST_DIVIDED).all()
+    is_divided = _is_divided(filters)
     blocks = []
     for part in filters.blocks(16):
         head, weights = part.head, part.weights.T
@@ -255,6 +255,17 @@ def _by_lane(filters: Filters) -> bytes:
     steps = np.zeros((len(blocks), 4), "<i4")
     steps[:, 0] = [*[size] * (len(blocks) - 1), size - len(blocks) * size]
     return b"".join(block + step.tobytes() for block, step in zip(blocks, steps, strict=True))
+
+
+def _lanes_name(filters: Filters) -> str:
+    """Name of the kernel with the loops for these shifts."""
+    return "depthwise_conv2d_divided" if _is_divided(filters) else "depthwise_conv2d"
+
+
+@once
+def _is_divided(filters: Filters) -> bool:
+    """Whether outputs are shifted by a multiplication."""
+    return filters.suits_saturation and bool((filters.shifts >= -MOST_DIVIDED).all())
 
 
 def _for_3x3(
