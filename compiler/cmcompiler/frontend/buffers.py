@@ -33,7 +33,8 @@ def mutable_buffers(module: torch.nn.Module, inputs: Sequence[Tensor]) -> dict[s
     # As in an export, where x.data is no way around the count of writes.
     with torch.no_grad(), TraceableForms():
         trial(*inputs)
-    after = {name: (buffer, buffer._version) for name, buffer in trial.named_buffers()}
+    found = trial.named_buffers(remove_duplicate=False)
+    after = {name: (buffer, buffer._version) for name, buffer in found}
     return {
         name: held[name]
         for name, (buffer, version) in before.items()

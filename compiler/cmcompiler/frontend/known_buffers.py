@@ -87,7 +87,8 @@ class KnownBuffers(TorchFunctionMode):
         mode = _WithoutDraws()  # type: ignore[no-untyped-call]
         with suppress(_Drawn), _disable_current_modes(), mode:
             value = func(*args, **kwargs)
-            if _is_small(value):
+            # A copy of a value is no view, and has no `_base`.
+            if isinstance(value, Tensor) and _is_small(value):
                 self._computed[id(result)] = result, value, result._version
 
     def _by_places(self, index: Any) -> Any:

@@ -12,6 +12,7 @@ from torch._ops import HigherOrderOperator
 from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.node import map_arg
+from torch.nn.modules.module import register_module_buffer_registration_hook
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.computed_places import ComputedPlaces
@@ -49,12 +50,33 @@ def export(module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> ExportedProgr
         Unsupported: torch.export cannot take the module, or loses what it writes into a constant.
     """
     told = unsupported("torch.export", _HINT)
-    with told, explained(), _without_results(module), masks_as_in_inference(), ExitStack() as modes:
+    with ExitStack() as modes:
+        for entered in (told, explained(), _without_results(module), _distinct_states(module)):
+            modes.enter_context(entered)
+        modes.enter_context(masks_as_in_inference())
         for mode in (ComputedPlaces(), TraceableForms(), KnownBuffers(module, inputs)):
             modes.enter_context(mode)
         program: ExportedProgram = torch.export.export(module, inputs)
     refuse_lost_writes(program)
     return without_own_names(program)
+
+
+@contextmanager
+def _distinct_states(module: torch.nn.Module) -> Iterator[None]:
+    """Lets a module assign an input or a buffer to one of its buffers, `self.last = x`.
+
+    torch.export takes only what is computed.
+    """
+
+    def copied(part: torch.nn.Module, _: str, value: Tensor | None) -> Any:
+        is_own = part._buffers is module._buffers
+        return value.clone() if is_own and value is not None else None
+
+    hook: Any = register_module_buffer_registration_hook(copied)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -16,12 +16,29 @@ from cmcompiler.frontend.hints import REPLACED_DATA
 class TraceableForms(TorchFunctionMode):
     """Computes the same by other functions.
 
-    `x.data` leaves the trace, covariances ask for the value of the number they divide by, and rows
-    of a limited length are written into the table that they are read from.
+    `x.data` leaves the trace, covariances ask for the value of the number they divide by, rows of a
+    limited length are written into the table that they are read from, and `torch._foreach_add_`
+    writes into tensors of a list.
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if name.startswith(_EACH):
+            return _each(name.removeprefix(_EACH), *args, **(kwargs or {}))
         return _FORMS.get(func, func)(*args, **(kwargs or {}))
+
+
+def _each(name: str, tensors: Sequence[Tensor], *others: Any, **named: Any) -> list[Tensor]:
+    """A call for each tensor, as writes into the tensors of a list leave the export."""
+    plain, in_place = name.removesuffix("_"), "_" * name.endswith("_")
+    function = getattr(Tensor, _EACH_NAMES.get(plain, plain) + in_place)
+    results = []
+    for number, tensor in enumerate(tensors):
+        own = [each[number] if isinstance(each, list | tuple) else each for each in others]
+        if plain in ("addcmul", "addcdiv") and len(own) == 3:
+            named["value"] = own.pop()
+        results.append(function(tensor, *own, **named))
+    return results
 
 
 def _covariance(
@@ -69,6 +86,10 @@ def _replace(tensor: Tensor, data: Tensor) -> None:
         raise RuntimeError(REPLACED_DATA)
     tensor.detach().copy_(data)
 
+
+_EACH = "_foreach_"
+_EACH_NAMES = {"maximum": "clamp_min", "minimum": "clamp_max"}
+"""Where `torch._foreach_NAME` takes numbers, too, and `Tensor.NAME` does not."""
 
 _EPSILON = 1e-7
 """What torch adds to the length of a row."""

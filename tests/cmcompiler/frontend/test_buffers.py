@@ -93,6 +93,31 @@ def test_buffers_that_are_only_read_are_none() -> None:
     assert mutable_buffers(module, windows(1)[0]) == {}
 
 
+class Delayed(nn.Module):
+    """Assigns an input to a buffer, and what that held to another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last, self.before = nn.Buffer(torch.zeros(1, 4)), nn.Buffer(torch.zeros(1, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x - self.last * 0.5 + self.before * 0.25
+        self.before = self.last
+        self.last = x
+        return y
+
+
+def test_inputs_and_buffers_are_assigned() -> None:
+    module, inputs = Delayed(), [(torch.randn(1, 4),) for _ in range(4)]
+    assert list(mutable_buffers(module, inputs[0])) == ["last", "before"]
+    quantized = quantize(module, inputs[0], inputs)
+    graph = build_graph(read_program(lower(quantized, Target.parse("cortex-m55"))))
+    ours = evaluate_all(graph, [[x.numpy() for x in sample] for sample in inputs])
+    for sample, evaluation in zip(inputs, ours, strict=True):
+        exact = module(*sample).numpy()
+        np.testing.assert_allclose(evaluation.outputs[0], exact, atol=0.1)
+
+
 @pytest.mark.parametrize("archived", [False, True])
 def test_a_program_remembers_what_the_module_does(archived: bool) -> None:
     module = streaming()

@@ -68,6 +68,12 @@ def _counted(held: Any, x: Tensor) -> Tensor:
     return result
 
 
+def test_the_base_of_a_view_has_no_value() -> None:
+    module = Held(tensor([[0.5]]), lambda held, x: x + held.value[0].view_as(held.value[0])._base)
+    with quiet():
+        export(module, (torch.ones(3, 5),))
+
+
 @pytest.mark.parametrize("is_state", [False, True])
 def test_values_that_are_written_are_not(is_state: bool) -> None:
     module: nn.Module = Inside(Held(tensor(0), _counted))

@@ -25,8 +25,16 @@ FORMS: dict[str, Callable[[Tensor], Tensor]] = {
     "rows of a limited length": lambda x: functional.embedding(
         x.argmax(1), TABLE.clone(), max_norm=1.0
     ),
+    "lists": lambda x: lists(x + 1, x * 2),
     "signs": lambda x: x.signbit(),
 }
+
+
+def lists(x: Tensor, y: Tensor) -> Tensor:
+    torch._foreach_add_([x, y], [y, x * 0.5], alpha=2)
+    torch._foreach_addcmul_([x, y], [y, y], [x, x], 0.5)
+    torch._foreach_maximum_([x, y], 0.25)
+    return torch.stack(torch._foreach_lerp([x, y], [y, x], 0.25))
 
 
 def doubled(x: Tensor) -> Tensor:

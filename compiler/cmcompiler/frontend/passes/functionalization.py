@@ -13,7 +13,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.frontend.rewrites.control_flow import wrapped
+from cmcompiler.frontend.rewrites.control_flow import wrapped, write_out_parts
 from cmcompiler.usercode import place_of_node
 
 _DERIVATIVES = {"_unwrap_for_grad", "_grad_increment_nesting", "_jvp_increment_nesting"}
@@ -38,6 +38,7 @@ def without_writes(exported: ExportedProgram, states: int) -> GraphModule:
         Unsupported: the program has derivatives.
     """
     module: GraphModule = exported.module(check_guards=False)
+    write_out_parts(module)
     inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
     try:
         _check_transforms(module)

@@ -69,6 +69,14 @@ def write_out_branches_and_loops(module: GraphModule) -> None:
         module.graph.eliminate_dead_code()
 
 
+def write_out_parts(module: GraphModule) -> None:
+    """Writes out parts alone, which write to the tensors that they are given."""
+    while nodes := [node for node in module.graph.nodes if _wrapper(node) in _WRAPPERS]:
+        for node in nodes:
+            _replace_results(node, _inlined(node, *_wrapped(node)))
+        module.graph.eliminate_dead_code()
+
+
 def _refuse_others(module: GraphModule) -> None:
     for node in module.graph.nodes:
         if isinstance(node.target, HigherOrderOperator):

@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.editing import fake, replace
+from cmcompiler.frontend.rewrites.in_place import makes_view
 
 _ATEN = torch.ops.aten
 
@@ -44,9 +45,11 @@ def remove_identities(module: GraphModule) -> None:
             continue
         source = next(iter(node.args), None)
         if isinstance(source, Node) and _is_identity(node, source):
-            replace(node, source)
-        elif (only := _only_term(node)) is not None:
-            replace(node, only)
+            same: Node | None = source
+        else:
+            same = _only_term(node)
+        if same is not None and not (_is_new(node) and (_is_written(node) or _is_written(same))):
+            replace(node, same)
 
 
 def _only_term(node: Node) -> Node | None:
@@ -90,6 +93,20 @@ def _is_writing(node: Node) -> bool:
     target = node.target
     is_exempt = target is _ATEN.detach_.default
     return isinstance(target, OpOverload) and target._schema.is_mutable and not is_exempt
+
+
+def _is_new(node: Node) -> bool:
+    """Whether the result has memory of its own, which a write to the operand leaves as it is."""
+    return node.target not in DROPOUTS | SAME | CONVERSIONS
+
+
+def _is_written(node: Node) -> bool:
+    """Whether an operator writes to the result, or to a view of it."""
+    return any(
+        _is_writing(user) or (makes_view(user) and _is_written(user))
+        for user in node.users
+        if user.args and user.args[0] is node
+    )
 
 
 def _is_identity(node: Node, source: Node) -> bool:

@@ -32,7 +32,7 @@ def _without_writing(node: Node, order: Mapping[Node, int]) -> OpOverload | None
     if not isinstance(written, Node) or written.op != "call_function":
         return None
     earlier = (user for user in written.users if order[user] < order[node])
-    if any(map(_makes_view, (written, *earlier))):
+    if any(map(makes_view, (written, *earlier))):
         return None
     packet: Any = getattr(torch.ops.aten, target._schema.name.removeprefix("aten::")[:-1], None)
     operator = getattr(packet, target._overloadname, None)
@@ -47,12 +47,12 @@ def _writes(operator: OpOverload) -> bool:
     return written == operator._schema.arguments[:1] and name.endswith("_") and "__" not in name
 
 
-def _makes_view(node: Node) -> bool:
+def makes_view(node: Node) -> bool:
     """Whether the result shares memory with an argument that it does not write to."""
     if node.target is getitem:
         (results,) = node.all_input_nodes
         twins = [user for user in results.users if user.args == node.args]
-        return len(twins) > 1 or not isinstance(results.target, OpOverload) or _makes_view(results)
+        return len(twins) > 1 or not isinstance(results.target, OpOverload) or makes_view(results)
     if not isinstance(node.target, OpOverload):
         return node.op == "call_function"
     return any(

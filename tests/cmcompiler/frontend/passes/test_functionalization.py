@@ -70,6 +70,12 @@ def filled(state: Tensor, x: Tensor) -> Tensor:
     return state + x
 
 
+def without_gradients(state: Tensor, x: Tensor) -> Tensor:
+    with torch.no_grad():
+        state.lerp_(x, 0.25)
+    return state - x
+
+
 THROUGH_VIEWS = (by_view, read_by_view, changed_after, shifted)
 
 
@@ -85,7 +91,7 @@ class Stateful(nn.Module):
 
 @pytest.mark.parametrize(
     "change",
-    [copied, converted, several_times, by_index, filled, *THROUGH_VIEWS],
+    [copied, converted, several_times, by_index, filled, without_gradients, *THROUGH_VIEWS],
     ids=lambda change: change.__name__,
 )
 def test_what_was_written_is_computed(change: Callable[[Tensor, Tensor], Tensor]) -> None:

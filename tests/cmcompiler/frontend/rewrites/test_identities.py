@@ -40,6 +40,22 @@ def test_sums_of_one_term_go():
     assert targets(graph) == ["aten.tanh.default"]
 
 
+class WrittenLater(nn.Module):
+    """Writes to what copies come from, to copies, and through views of both."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(x)
+        before, halved = y * 1.0, y / 1
+        y[0] += 1
+        halved.mul_(0.5)
+        return before + halved * y
+
+
+def test_copies_that_change_nothing_stay_where_tensors_are_written_to():
+    graph = rewritten(WrittenLater(), torch.randn(2, 3), by=remove_identities, tolerance=0)
+    assert {"aten.mul.Tensor", "aten.div.Tensor"} <= set(targets(graph))
+
+
 class Copied(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = torch.relu(x).detach()
