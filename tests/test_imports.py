@@ -80,6 +80,7 @@ NEED_TORCH = (
     "cmcompiler.frontend.refusals",
     "cmcompiler.frontend.resolution",
     "cmcompiler.frontend.rewrites",
+    "cmcompiler.frontend.row_rounding",
     "cmcompiler.frontend.sensitivity",
     "cmcompiler.frontend.sharing",
     "cmcompiler.frontend.short_observer",
