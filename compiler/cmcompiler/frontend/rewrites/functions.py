@@ -17,6 +17,7 @@ from torch.fx import GraphModule, Node
 from cmcompiler.frontend.expression import Step, Value, is_literal, text_of
 from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.editing import fake, insert, is_constant, replace
+from cmcompiler.frontend.rewrites.masked_softmax import is_mask_of_softmax
 
 _ATEN = torch.ops.aten
 
@@ -141,7 +142,8 @@ def _is_step(node: Node) -> bool:
     if not isinstance(value, Tensor) or value.dtype not in (torch.float32, torch.bool):
         return False
     is_training = target is _ATEN.rrelu.default and any(node.args[3:4])
-    return not is_training and _is_expressible(node) and not is_fused(node)
+    is_own = is_training or is_fused(node) or is_mask_of_softmax(node)
+    return _is_expressible(node) and not is_own
 
 
 def _is_expressible(node: Node) -> bool:

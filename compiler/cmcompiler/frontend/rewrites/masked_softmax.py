@@ -21,6 +21,20 @@ def join_masks(module: GraphModule) -> None:
             _join(node)
 
 
+def is_mask_of_softmax(node: Node) -> bool:
+    """Whether softmaxes over the last dimension alone read what a far number is filled into.
+
+    As a result of its own it would be as near as the range of the others' ends.
+    """
+    readers = [
+        reader
+        for user in node.users
+        for reader in (user.users if user.target is _ATEN.permute.default else [user])
+    ]
+    is_read = all(each.target is _ATEN.softmax.int and _is_last(each) for each in readers)
+    return bool(readers) and is_read and _masked(node) is not None
+
+
 def _is_last(node: Node) -> bool:
     return not node.kwargs and len(node.args) == 2 and node.args[1] in (-1, fake(node).ndim - 1)
 

@@ -26,6 +26,7 @@ JOINED: dict[str, Callable[[Tensor], Tensor]] = {
         x.masked_fill(MASK, -1e9).softmax(-1, dtype=torch.float32).to(x.dtype)
     ),
     "computed": lambda x: torch.where(x > 0.5 * x.flip(1), x, -torch.inf).softmax(-1),
+    "of itself": lambda x: torch.where(x > -0.5, x, -torch.inf).softmax(-1),
 }
 
 
