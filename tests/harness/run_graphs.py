@@ -151,6 +151,51 @@ def in_runs(example: Example, isa: Isa, tiles: list[Tiles]) -> tuple[Example, in
 SIDE, NARROW, WIDE = 24, 8, 48
 
 
+class Layers:
+    """Convolutions that follow each other, with random weights."""
+
+    def __init__(self, *shape: int) -> None:
+        self.last = self.first = Tensor("input_0", np.dtype(np.int8), (1, *shape))
+        self._data, self._nodes = Numbers(1), list[Node]()
+
+    def add(self, op: type[Conv2d | DepthwiseConv2d], channels: int, *kernel: int) -> None:
+        """
+        Args:
+            kernel: rows and columns, one if there are none.
+        """
+        rows, columns = size = kernel or (1, 1)
+        depth, shape = self.last.shape[3], (*self.last.shape[:3], channels)
+        scale = Requantize.checked(
+            [1 << 30] * channels, [-9] * channels, channels, zero_point=0, minimum=-128, maximum=127
+        )
+        window = Window(size, padding=(rows // 2, columns // 2))
+        weights = (*size, channels) if op is DepthwiseConv2d else (channels, *size, depth)
+        data = self._data
+        self._add(op(data.int8(*weights), data.biases(channels), window, 3, scale, shape), shape)
+
+    def add_pair(self, other: Tensor) -> None:
+        self._add(image_sums(self.last.shape), self.last.shape, other)
+
+    def pool(self) -> None:
+        """The mean of each channel."""
+        _, height, width, channels = self.last.shape
+        shape = 1, 1, 1, channels
+        self._add(AvgPool2d(Window((height, width), (height, width)), shape), shape)
+
+    def _add(self, op: Op, shape: tuple[int, ...], *others: Tensor) -> None:
+        output = Tensor(f"t{len(self._nodes)}", self.last.dtype, shape)
+        source = f"{op.title} #{len(self._nodes)}"
+        self._nodes.append(Node(op, (self.last, *others), (output,), source))
+        self.last = output
+
+    def graph(self, name: str) -> Graph:
+        ports = [
+            Port(port, tensor, tensor.shape, (0, 1, 2, 3))
+            for port, tensor in (("x", self.first), ("y", self.last))
+        ]
+        return Graph(name, tuple(self._nodes), (ports[0],), (ports[1],))
+
+
 @cache
 def bottlenecks(count: int = 2, sums: bool = False) -> Graph:
     """Expansion, depthwise convolution and projection, some times.
@@ -159,38 +204,27 @@ def bottlenecks(count: int = 2, sums: bool = False) -> Graph:
         sums: all blocks but the first and the last add their input, and the last one makes fewer
             channels.
     """
-    data, tensor = Numbers(1), Tensor("input_0", np.dtype(np.int8), (1, SIDE, SIDE, NARROW))
-    first, nodes = tensor, []
-
-    def add(op: type[Op], weights: tuple[int, ...], side: int, channels: int) -> None:
-        nonlocal tensor
-        shape = (1, SIDE, SIDE, channels)
-        scale = Requantize.checked(
-            [1 << 30] * channels, [-9] * channels, channels, zero_point=0, minimum=-128, maximum=127
-        )
-        window = Window((side, side), padding=(side // 2, side // 2))
-        made = op(data.int8(*weights), data.biases(channels), window, 3, scale, shape)  # type: ignore[call-arg]
-        output = Tensor(f"t{len(nodes)}", tensor.dtype, shape)
-        nodes.append(Node(made, (tensor,), (output,), f"{made.title} #{len(nodes)}"))
-        tensor = output
-
-    def add_pair(other: Tensor) -> None:
-        nonlocal tensor
-        output = Tensor(f"t{len(nodes)}", tensor.dtype, tensor.shape)
-        op = image_sums(tensor.shape)
-        nodes.append(Node(op, (tensor, other), (output,), f"add #{len(nodes)}"))
-        tensor = output
-
+    layers = Layers(SIDE, SIDE, NARROW)
     for block in range(count):
-        start = tensor
-        add(Conv2d, (WIDE, 1, 1, NARROW), 1, WIDE)
-        add(DepthwiseConv2d, (3, 3, WIDE), 3, WIDE)
-        channels = NARROW // 2 if sums and block == count - 1 else NARROW
-        add(Conv2d, (channels, 1, 1, WIDE), 1, channels)
+        start = layers.last
+        layers.add(Conv2d, WIDE)
+        layers.add(DepthwiseConv2d, WIDE, 3, 3)
+        layers.add(Conv2d, NARROW // 2 if sums and block == count - 1 else NARROW)
         if sums and 0 < block < count - 1:
-            add_pair(start)
-    ports = [Port(name, t, t.shape, (0, 1, 2, 3)) for name, t in (("x", first), ("y", tensor))]
-    return Graph("bottlenecks", tuple(nodes), (ports[0],), (ports[1],))
+            layers.add_pair(start)
+    return layers.graph("bottlenecks")
+
+
+@cache
+def lines() -> Graph:
+    """Depthwise windows of one column and of one row, and a mean."""
+    layers = Layers(16, 16, 3)
+    layers.add(Conv2d, 12)
+    layers.add(DepthwiseConv2d, 12, 5, 1)
+    layers.add(Conv2d, 24)
+    layers.add(DepthwiseConv2d, 24, 1, 9)
+    layers.pool()
+    return layers.graph("lines")
 
 
 def with_dead_channel(graph: Graph) -> Graph:

@@ -16,10 +16,15 @@ MOST = 2
 """Sets of runs with the fewest instructions that are planned."""
 
 TRADES = 2
-"""How often the costliest run of the best set gets room from another one."""
+"""How often a run of the best set gets room from another one, at most."""
 
 TRIED = 200
 """Pairs of runs that are tried for that, at most."""
+
+ROUGHLY = 16
+"""One part in so many by which bytes of pairs may be over the limit by their estimate, unless
+images are large: of these, sets that fill the limit rarely have layouts that fit.
+"""
 
 REPAIRS = 12
 """Sets with smaller tiles of one run that are planned where the best set has gaps."""
@@ -78,6 +83,9 @@ class Fitting:
 
     def _find_costs(self, limit: int) -> dict[Choices, float]:
         first = [chosen for chosen in self.partition.within(limit) if chosen]
+        smallest = self.partition.smallest if not first else ()
+        if smallest and self._fits(smallest, limit):
+            first.append(smallest)
         # Runs that others make room enough for may save those some instructions.
         fewer = (self._without_idle(chosen, limit) for chosen in first)
         every = dict.fromkeys(sorted([*first, *fewer], key=_own_cost)[:NEAREST])
@@ -129,28 +137,29 @@ class Fitting:
         """With the tiles instead of one run that take the fewest instructions of those that fit."""
         best, cost = chosen, choice.cost
         for others in self.selection.cheaper(choice):
-            # As if all after one that fits did.
-            low, high = -1, len([other for other in others if other.cost < cost])
+            # As if all after one that fits did; as a rule few do.
+            low, high, step = -1, len([other for other in others if other.cost < cost]), 1
             while high - low > 1:
-                middle = (low + high) // 2
+                middle = max(high - step, (low + high) // 2)
                 changed = tuple(others[middle] if each is choice else each for each in chosen)
                 if self.selection.is_possible(others[middle]) and self._fits(changed, limit):
-                    high, best, cost = middle, changed, others[middle].cost
+                    high, best, cost, step = middle, changed, others[middle].cost, 2 * step
                 else:
                     low = middle
         return best
 
     def _traded(self, chosen: Choices, limit: int) -> Choices:
-        """With cheaper tiles of the costliest run, for which another one beside it makes room: the
-        pair that takes the fewest instructions.
+        """With cheaper tiles of one run, for which another one beside it makes room: of the
+        costliest run for which that is possible the pair that takes the fewest instructions.
         """
-        costliest = max(chosen, key=lambda choice: choice.cost, default=None)
-        if costliest is None:
-            return chosen
-        pairs = self.selection.pairs(chosen, costliest, limit - self._size(chosen))
-        for changed in itertools.islice(pairs, TRIED):
-            if all(map(self.selection.is_possible, changed)) and self._fits(changed, limit):
-                return changed
+        spare = limit - self._size(chosen)
+        if self.searched(chosen).is_small:
+            spare += limit // ROUGHLY
+        for run in sorted(chosen, key=lambda choice: -choice.cost):
+            pairs = self.selection.pairs(chosen, run, spare)
+            for changed in itertools.islice(pairs, TRIED):
+                if all(map(self.selection.is_possible, changed)) and self._fits(changed, limit):
+                    return changed
         return chosen
 
     def _lowered(self, chosen: Choices) -> Choices:

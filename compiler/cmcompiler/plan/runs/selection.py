@@ -47,6 +47,7 @@ class StageChoice:
         tiles: bytes of scratch.
         read: bytes of the rows that it reads or keeps, roughly.
         kept: bytes of these that it keeps.
+        made: bytes of the rows that it makes at once, but for one.
     """
 
     start: int
@@ -56,6 +57,7 @@ class StageChoice:
     tiles: int
     read: int
     kept: int = 0
+    made: int = 0
 
     def overlaps(self, other: StageChoice) -> bool:
         """Whether some nodes belong to both."""
@@ -135,8 +137,8 @@ class RunSelection:
     def pairs(
         self, chosen: tuple[StageChoice, ...], run: StageChoice, spare: int
     ) -> Iterator[tuple[StageChoice, ...]]:
-        """Sets in which other tiles of a run, and a run right beside it, take fewer instructions
-        together, the fewest first.
+        """Sets with other tiles of a run, or without it, and with another run right beside it or in
+        its place, that take fewer instructions together, the fewest first.
 
         Args:
             spare: bytes that they may need more, roughly.
@@ -144,28 +146,33 @@ class RunSelection:
         nodes = range(max(run.start - NEAR, 0), min(run.end + NEAR, len(self._graph.nodes)))
         near = [o for same in self._by_nodes.values() for o in same if o.is_within(nodes)]
         same = [run, *(o for o in self._by_nodes[run.start, run.end] if o.cost < run.cost)]
-        allowed = self._need(chosen, nodes) + spare
+        allowed, before = self._need(chosen, nodes) + spare, self._cost(chosen, nodes)
         pairs: list[tuple[float, tuple[StageChoice, ...]]] = []
         for extra in near:
             rest = tuple(o for o in chosen if o is not run and not extra.overlaps(o))
-            saved = sum(o.cost for o in chosen if o not in rest) - extra.cost
-            if extra.overlaps(run) or saved <= 0:
-                continue
-            for other in same:
-                changed = (*rest, extra, other)
-                if other.cost < saved and self._need(changed, nodes) <= allowed:
-                    pairs.append((saved - other.cost, changed))
+            others = [] if extra.overlaps(run) else same[extra in chosen :]
+            for changed in ((*rest, extra), *((*rest, extra, other) for other in others)):
+                saved = before - self._cost(changed, nodes)
+                if saved > 0 and self._need(changed, nodes) <= allowed:
+                    pairs.append((saved, changed))
         for _, changed in sorted(pairs, key=lambda pair: -pair[0]):
             yield changed
+
+    def _cost(self, runs: tuple[StageChoice, ...], nodes: range) -> float:
+        """Instructions of all runs, and of some nodes that are in none."""
+        stages = self._single_stages[nodes.start : nodes.stop]
+        alone = (stage for stage in stages if not any(map(stage.overlaps, runs)))
+        return sum(stage.cost for stage in (*runs, *alone))
 
     def _need(self, runs: tuple[StageChoice, ...], nodes: range) -> int:
         """Bytes of the stages of some nodes, roughly: rows they read, and the largest tiles."""
         inside = [run for run in runs if run.is_within(nodes)]
         stages = self._single_stages[nodes.start : nodes.stop]
         alone = [stage for stage in stages if not any(map(stage.overlaps, inside))]
-        return sum(stage.read for stage in (*alone, *inside)) + max(
-            (run.tiles for run in inside), default=0
-        )
+        # A ring that gets more rows at once holds them beside those that are still read.
+        made = sum(run.made for run in inside if run.end < nodes.stop)
+        most = max((run.tiles for run in inside), default=0)
+        return sum(stage.read for stage in (*alone, *inside)) + made + most
 
     @cached_property
     def _by_nodes(self) -> dict[tuple[int, int], list[StageChoice]]:
@@ -241,7 +248,8 @@ class RunSelection:
                     read += images.kept_bytes
                     run = chain, node
                     tiles, kept = images.tile_bytes, images.kept_bytes
-                    yield StageChoice(chain.start, chain.end, run, cost, tiles, read, kept)
+                    made = (band - 1) * row_bytes(chain.output)
+                    yield StageChoice(chain.start, chain.end, run, cost, tiles, read, kept, made)
 
 
 def _tensors(node: Node) -> tuple[Tensors, Tensors]:
