@@ -112,6 +112,7 @@ def test_only_what_the_model_needs_is_in_the_package(cmbuild: Commands) -> None:
             # avg_pool2d, whether it has all rows at once or not; the linker leaves them out.
             *("scalar_gemm_s8_apart", "scalar_gemm_s8_deep", "scalar_gemm_s8_dense"),
             "scalar_gemm_s8_shallow",
+            "scalar_gemm_s8_w4_fixed",
             *("scalar_gemm_s8_w16", "scalar_gemv_s8_w16", "scalar_add_rows_s8", "scalar_clamp_s8"),
             *("scalar_gemm_s16", "scalar_gemm_s16_long", "scalar_gemv_s8_long"),
             "scalar_pack_rows_s16",
