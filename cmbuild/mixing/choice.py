@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from cmbuild.errors import UsageError
 from cmbuild.mixing.failure import NeedsNotMet
 from cmbuild.mixing.search import MixBounds, cheapest
 from cmbuild.mixing.table import Mix, MixTable
-from cmbuild.mixing.trial import Trial, decibels
+from cmbuild.mixing.trial import SampleQuality, Trial, decibels
 from cmbuild.mixing.trials import MixTrials, Perform
 from cmbuild.pipeline.request import BuildRequest
 
@@ -22,7 +23,7 @@ _MOST = 8
 """Programs that are exported and measured, at most."""
 
 _MARGIN = 0.3
-"""dB that a choice keeps beyond the need, since other samples judge it."""
+"""dB that a choice keeps beyond the need, on the samples that choose or on those that judge."""
 
 _SLACK = 1.0
 """dB beyond the need from which a cheaper mix is looked for."""
@@ -93,10 +94,11 @@ class Chooser:
     def _search(self, table: MixTable) -> Trial:
         needs, margin = self._needs, _MARGIN
         target = needs.snr
-        limits = MixBounds(arena=self._arena)
+        limits, code = MixBounds(arena=self._arena), 0
         if needs.flash is not None:
             plain = self._trials.trial(table.plain)
-            limits = replace(limits, weights=needs.flash - (plain.flash - plain.weights))
+            code = plain.flash - plain.weights
+            limits = replace(limits, weights=needs.flash - code)
         known, bracket = len(self._trials.tried), Bracket()
         seen: set[Mix] = set()
         for _ in range(2 * _MOST):
@@ -108,11 +110,16 @@ class Chooser:
             is_new = mix not in seen
             seen.add(mix)
             trial = self._trials.trial(mix)
-            if trial.excess(needs, self._arena, trial.choosing, margin) > 0:
+            if self._excess(trial, margin) > 0:
                 before = limits
                 further, limits = self._tightened(trial, target, limits, margin)
                 if (limits.weights, limits.arena) != (before.weights, before.arena):
                     bracket = Bracket()
+                if is_new and needs.flash is not None and trial.flash > needs.flash:
+                    # Other mixes may go without the code that this one takes.
+                    further = self._admitting(further, table.cost(mix).noise, trial, margin)
+                    table = table.coded(mix, trial.flash - code)
+                    limits = replace(limits, weights=before.weights)
                 target = bracket.raised(target, further)
                 continue
             missed = [each for each in self._judged(trial) if not each.met]
@@ -131,10 +138,30 @@ class Chooser:
 
     def _rank(self, trial: Trial) -> tuple[float, float]:
         margin = _MARGIN if self._needs.snr is not None else 0.0
-        choosing = trial.excess(self._needs, self._arena, trial.choosing, margin)
+        choosing = self._excess(trial, margin)
         judging = trial.excess(self._needs, self._arena, trial.judging, 0.0)
         # Samples that judge only rule out what fails.
         return (choosing if choosing else judging), trial.cycles
+
+    def _excess(self, trial: Trial, margin: float) -> float:
+        """How far a trial is from the needs on the samples that choose; 0 without a margin on these
+        if the others have it.
+        """
+
+        def excess(quality: SampleQuality, more: float) -> float:
+            return trial.excess(self._needs, self._arena, quality, more)
+
+        is_kept = not excess(trial.choosing, 0.0) and not excess(trial.judging, margin)
+        return 0.0 if is_kept else excess(trial.choosing, margin)
+
+    def _admitting(
+        self, target: float | None, expected: Sequence[float], trial: Trial, margin: float
+    ) -> float | None:
+        """The limit of the table in dB; a lower one if a trial keeps more than was expected."""
+        if target is None or self._needs.snr is None:
+            return target
+        slack = trial.choosing.snr_db - self._needs.snr - margin
+        return min(target, decibels(expected) - slack) if slack > 0 else target
 
     def _judged(self, trial: Trial) -> tuple[NeedOutcome, ...]:
         return trial.outcomes(self._needs, self._arena, trial.judging)

@@ -88,7 +88,8 @@ class PricedPlan:
             arena[owner] = max(arena[owner], plan.timeline[index].total)
             if owner >= 0:
                 kernels[owner].append(plan.steps[index].kernel)
-        costs = tuple(map(PartCost, cycles, weights, arena))
+        called = [*map(frozenset, kernels), frozenset[str]()]
+        costs = tuple(map(PartCost, cycles, weights, arena, called))
         return cls(costs[:-1], tuple(map(tuple, kernels)), costs[-1])
 
 

@@ -27,11 +27,13 @@ class PartCost:
         cycles: of one inference, predicted.
         weights: bytes of constants.
         arena: bytes in use at its fullest step.
+        kernels: that it calls.
     """
 
     cycles: float
     weights: int
     arena: int
+    kernels: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class MixTable:
         scale: the error of the whole over the sum of those of its roundings, at each output.
         compensated: by precision, the part of the error of rounded weights that is left where the
             export makes up for it, at each output; all of it if nothing is said.
+        code: bytes of code that mixes take beyond that of int8, by the kernels that they call in
+            other precisions; of those that call more, as well.
     """
 
     choices: tuple[Mapping[str, PartCost], ...]
@@ -68,6 +72,7 @@ class MixTable:
     fixed: PartCost
     scale: tuple[float, ...]
     compensated: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    code: Mapping[frozenset[tuple[str, str]], int] = field(default_factory=dict)
 
     def cost(self, mix: Sequence[str]) -> MixCost:
         own = [choices[precision] for choices, precision in zip(self.choices, mix, strict=True)]
@@ -89,9 +94,25 @@ class MixTable:
                 noise = [sum_ + factor * each for sum_, each in zip(noise, left, strict=True)]
         return MixCost(
             cycles,
-            self.fixed.weights + sum(part.weights for part in own),
+            self.fixed.weights + sum(part.weights for part in own) + self._code(mix),
             max([self.fixed.arena, *(part.arena for part in own)]),
             tuple(scale * each for scale, each in zip(self.scale, noise, strict=True)),
+        )
+
+    def coded(self, mix: Mix, used: int) -> MixTable:
+        """The table with what a mix was found to take, weights and the code beyond that of int8."""
+        more = self._code(mix) + used - self.cost(mix).weights
+        return replace(self, code={**self.code, self._kernels(mix): more})
+
+    def _code(self, mix: Sequence[str]) -> int:
+        kernels = self._kernels(mix) if self.code else frozenset()
+        return max((more for some, more in self.code.items() if some <= kernels), default=0)
+
+    def _kernels(self, mix: Sequence[str]) -> frozenset[tuple[str, str]]:
+        """The kernels that a mix calls in other precisions than int8, with these."""
+        parts = zip(self.choices, mix, strict=True)
+        return frozenset(
+            (kernel, kind) for each, kind in parts if kind != BYTES for kernel in each[kind].kernels
         )
 
     def noise_of(self, part: int, precision: str) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import inf, isfinite, log
 
 from cmcompiler.errors import Unsupported
-from cmcompiler.ir.graph import Graph
+from cmcompiler.ir.graph import Graph, Port
 from cmcompiler.isa import Isa
 from cmcompiler.plan.abi import SLACK
 from cmcompiler.plan.arena import aligned
@@ -298,6 +298,13 @@ def _over(draft: Draft, budget: int, advice: str | None) -> OverBudget:
     )
 
 
+def _stored(port: Port) -> str | None:
+    """The type that a float port would have without its conversion, if it has one."""
+    if port.tensor.dtype.kind != "f" or port.quantization is None or port.note:
+        return None
+    return port.quantization.activations
+
+
 def _advice(draft: Draft, graph: Graph, options: PlanOptions) -> str | None:
     """A way to an arena smaller than this one, which is the smallest with such options."""
     others = [(replace(options, streams=True), "without --no-streams")]
@@ -311,8 +318,9 @@ def _advice(draft: Draft, graph: Graph, options: PlanOptions) -> str | None:
             continue
         if least.size < draft.size:
             return f"{advice}: {least.size + SLACK:,} bytes"
-    if any(port.tensor.dtype.itemsize > 1 for port in draft.graph.inputs):
-        return "--io int8 makes inputs and outputs smaller"
+    stored = [_stored(port) for port in draft.graph.inputs]
+    if smaller := {each for each in stored if each}:
+        return f"--io {'int8' if 'int8' in smaller else 'int16'} makes inputs and outputs smaller"
     most = peak(draft, timeline(draft))
     if most is None:
         return None

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
+from cmbuild.mixing.choice import Chooser
 from cmbuild.mixing.search import MixBounds, cheapest
 from cmbuild.mixing.table import Mix, MixTable, PartCost
+from cmbuild.mixing.trial import SampleQuality, Trial
+from cmbuild.pipeline.needs import Needs
 from cmcompiler.frontend.parts import Rounded, RoundingCost
 from cmcompiler.frontend.precision import BYTES, NIBBLES, SHORT
 
@@ -105,3 +109,49 @@ def test_what_is_left_of_the_error_of_weights_is_measured() -> None:
     assert measured.cost(known.plain) == known.cost(known.plain)
     (part,) = [index for index, kind in enumerate(mix) if kind == SHORT][:1]
     assert max(measured.noise_of(part, SHORT)) < max(known.noise_of(part, SHORT))
+
+
+class Programs:
+    """Programs of a table's mixes, whose code it does not know.
+
+    Attributes:
+        tried: by mix.
+    """
+
+    def __init__(self, known: MixTable, seed: int) -> None:
+        self._known, self._seed = known, seed
+        self.tried: dict[Mix, Trial] = {}
+
+    def trial(self, mix: Mix) -> Trial:
+        cost = self._known.cost(mix)
+        code = 12_000 if any(kind == NIBBLES for kind in mix[1:]) else 0
+        halves = [
+            SampleQuality(tuple(share * each for each in cost.noise), None, 8)
+            for share in (1.0, 0.8)
+        ]
+        nothing: Any = None
+        flash = 50_000 + cost.weights + code
+        made = (*halves, round(cost.cycles), flash, cost.weights, cost.arena)
+        return self.tried.setdefault(mix, Trial(mix, nothing, nothing, *made))
+
+
+@pytest.mark.parametrize("seed", range(20, 28))
+def test_what_programs_take_beyond_the_table_is_learned(seed: int) -> None:
+    """Weights of four bits take code, but in the first part."""
+    plain = table(seed, 5)
+    choices = tuple(
+        {kind: replace(cost, kernels=frozenset({f"{place > 0}"})) for kind, cost in each.items()}
+        for place, each in enumerate(plain.choices)
+    )
+    known, chooser = replace(plain, choices=choices), Chooser.__new__(Chooser)
+    whole = Programs(known, seed)
+    trials = [whole.trial(mix) for mix in every(known)]
+    flash = sorted(each.flash for each in trials)[len(trials) // 3]
+    levels = sorted(each.choosing.snr_db for each in trials if each.flash <= flash)
+    needs = Needs(snr=levels[len(levels) // 2] - 0.5, flash_budget=str(flash))
+    chooser._needs, chooser._arena = needs, None
+    chooser._trials = Programs(known, seed)  # type: ignore[assignment]
+    chosen = chooser._search(known)
+    best = min(each.cycles for each in trials if not chooser._excess(each, 0.3))
+    assert not chosen.excess(needs, None, chosen.choosing, 0.0)
+    assert chosen.cycles <= 1.03 * best

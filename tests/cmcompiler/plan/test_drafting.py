@@ -68,6 +68,14 @@ def test_the_hint_says_what_another_option_makes_of_it(network: Graph) -> None:
     assert error.value.hint == f"without --no-streams: {least:,} bytes"
 
 
+@pytest.mark.parametrize(("io", "hint"), [("program", "--io int8 "), ("int8", "smaller tensors ")])
+def test_the_hint_names_no_type_that_inputs_have(io: str, hint: str) -> None:
+    graph = build_graph(read_program(NETWORK.read_bytes()), "forward", io)
+    with pytest.raises(OverBudget) as error:
+        make_draft(graph, Isa.SCALAR, PlanOptions(feed=None, budget=100))
+    assert error.value.hint is not None and error.value.hint.startswith(hint)
+
+
 @pytest.mark.parametrize("isa", Isa)
 def test_no_plan_is_below_the_bound(network: Graph, isa: Isa) -> None:
     draft = make_draft(network, isa, replace(WHOLE, surcharge=inf))
