@@ -17,6 +17,7 @@ from cmcompiler.frontend.rewrites.editing import (
 from cmcompiler.frontend.rewrites.sampled import sampled
 
 _ATEN, _OWN = torch.ops.aten, torch.ops.cmbuild
+_POWERS = _ATEN.pow.Scalar, _ATEN.pow.Tensor_Tensor
 
 LEAST_BASE = 1e-12
 """Added to bases, of which 0 has no logarithm; no larger one than 1e-4 changes in float32."""
@@ -25,15 +26,24 @@ LEAST_BASE = 1e-12
 def write_out_powers(module: GraphModule) -> None:
     """Spells powers whose exponents or bases are constants, or whose bases no sample has below 0.
 
-    Exponents that are whole stay: their bases may be negative.
+    Exponents that are whole stay: their bases may be negative. Exponents of negative numbers are
+    rounded, as powers of them are numbers for whole exponents alone.
     """
     for node in list(module.graph.nodes):
-        if node.target is not _ATEN.pow.Tensor_Tensor or fake(node).dtype != torch.float32:
+        if node.target not in _POWERS or fake(node).dtype != torch.float32:
             continue
         given = named_arguments(node)
-        made = _power(node, given["self"], given["exponent"])
+        base, exponent = given["self"], given["exponent"]
+        if isinstance(base, Node):
+            made = _power(node, base, exponent)
+        else:
+            made = _of_number(node, base, exponent) if base < 0 else None
         if made is not None:
             replace(node, made)
+
+
+def _of_number(node: Node, base: float, exponent: Node) -> Node:
+    return insert(node, _ATEN.pow.Scalar, base, insert(node, _ATEN.round.default, exponent))
 
 
 def _power(node: Node, base: Node, exponent: Node) -> Node | None:
@@ -45,13 +55,20 @@ def _power(node: Node, base: Node, exponent: Node) -> Node | None:
             node, _ATEN.log.default, insert(node, _ATEN.add.Tensor, base, LEAST_BASE)
         )
         factors = logarithm, exponent
-    elif bases is not None and bool((bases > 0).all()):
-        factors = exponent, constant(node, f"{node.name}_log", bases.log())
+    elif bases is not None and bool((bases != 0).all()):
+        factors = exponent, constant(node, f"{node.name}_log", bases.abs().log())
     elif exponents is None and bases is None and _is_positive(base):
         return _computed(node, base, exponent)
     else:
         return None
-    return insert(node, _ATEN.exp.default, insert(node, _ATEN.mul.Tensor, *factors))
+    size = insert(node, _ATEN.exp.default, insert(node, _ATEN.mul.Tensor, *factors))
+    if bases is None or bool((bases > 0).all()):
+        return size
+    sign = _of_number(node, -1.0, exponent)
+    if not bool((bases < 0).all()):
+        is_negative = constant(node, f"{node.name}_negative", bases < 0)
+        sign = insert(node, _ATEN.where.ScalarOther, is_negative, sign, 1.0)
+    return insert(node, _ATEN.mul.Tensor, size, sign)
 
 
 def _computed(node: Node, base: Node, exponent: Node) -> Node:

@@ -34,7 +34,7 @@ def test_spelled(name: str) -> None:
 KEPT: dict[str, Callable[[Tensor], Tensor]] = {
     "whole exponents": lambda x: (x - 1) ** torch.arange(4.0),
     "both computed": lambda x: x**x,
-    "negative bases": lambda x: (-EXPONENTS) ** x.round(),
+    "bases of zero": lambda x: torch.tensor([0.0, 1, 2, 3]) ** x,
 }
 
 
@@ -42,6 +42,16 @@ KEPT: dict[str, Callable[[Tensor], Tensor]] = {
 def test_kept(name: str) -> None:
     made = targets(rewritten(Function(KEPT[name]), X, by=write_out_powers))
     assert "aten.pow.Tensor_Tensor" in made
+
+
+@pytest.mark.parametrize("base", [torch.tensor(-2.0), torch.tensor([-2.0, 1.5, -1, -1.2])])
+def test_powers_of_negative_numbers_are_those_of_whole_exponents(base: Tensor) -> None:
+    x = torch.arange(-3.0, 5).reshape(2, 4)
+    power = Function(lambda x: base.tolist() ** x if base.dim() == 0 else base**x)
+    spelled = rewritten(power, x, by=write_out_powers)
+    assert {"aten.round.default", "aten.pow.Scalar"} <= set(targets(spelled))
+    torch.testing.assert_close(spelled(x + 0.25), base**x, rtol=0.5, atol=0)
+    torch.testing.assert_close(spelled(x), base**x)
 
 
 class Power(nn.Module):
