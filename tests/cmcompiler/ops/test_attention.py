@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from cmcompiler.errors import CompilerError
 from cmcompiler.ops.attention import (
     LARGEST_SCORE,
+    LARGEST_WEIGHT,
     STEPS,
     Attention,
     reciprocal,
@@ -77,7 +78,9 @@ def test_every_runtime_equals_the_reference(runtime: Runtime, examples: list[Exa
 def test_near_the_real_attention(
     keys: int, depth: int, spread: float, is_causal: bool, seed: int
 ) -> None:
-    """Weights have 8 bits relative to the largest, so many small ones may be off together."""
+    """A weight is of a distance that is off by one step, two roundings, at most. Means are off by
+    what all weights of a row can be, and by their own rounding in two parts.
+    """
     query, key, value = (int8_array((1, keys, depth), seed + i) for i in range(3))
     factor = spread / (128 * 128 * math.sqrt(depth)) * STEPS / math.log(2)
     op = Attention(
@@ -90,7 +93,12 @@ def test_near_the_real_attention(
         scores += np.triu(np.full((keys, keys), -np.inf), 1)
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
     exact = weights @ value.astype(float) / weights.sum(axis=2, keepdims=True)
-    assert np.abs(op.reference(query, key, value)[0] - exact).max() < 2.01
+    step = 2 ** (1.01 / STEPS)  # the multiplier of scores is rounded, too
+    least, most = (np.rint(LARGEST_WEIGHT * weights * each) for each in (1 / step, step))
+    off = np.maximum(LARGEST_WEIGHT * weights - least, most - LARGEST_WEIGHT * weights)
+    spans = np.abs(value[:, None] - exact[:, :, None])
+    bound = 0.5 + 2**-7 + (off[..., None] * spans).sum(axis=2) / least.sum(axis=2, keepdims=True)
+    assert (np.abs(op.reference(query, key, value)[0] - exact) <= bound).all()
 
 
 @given(st.integers(1, 255 << 15))
