@@ -223,16 +223,26 @@ def _without_writes(module: torch.nn.Module, is_written: Sequence[bool]) -> torc
     if isinstance(copy, GraphModule):
         _clone_inputs(copy, is_written)
         return copy
+    if "forward" in vars(copy):
+        vars(copy)["forward"] = _cloning(copy.forward, is_written)
+        return copy
     of = type(copy)
-    original: Callable[..., Any] = of.forward
+    members = {"forward": _cloning(of.forward, is_written), "__module__": of.__module__}
+    copy.__class__ = type(of.__name__, (of,), members)
+    return copy
+
+
+def _cloning(original: Callable[..., Any], is_written: Sequence[bool]) -> Callable[..., Any]:
+    """A function, or a method with the module before its inputs, that is given clones of them."""
 
     @functools.wraps(original)
-    def forward(self: torch.nn.Module, *inputs: Tensor) -> Any:
-        own = (x.clone() if is_own else x for x, is_own in zip(inputs, is_written, strict=True))
-        return original(self, *own)
+    def forward(*given: Any) -> Any:
+        first = len(given) - len(is_written)
+        pairs = zip(given[first:], is_written, strict=True)
+        own = (x.clone() if is_own else x for x, is_own in pairs)
+        return original(*given[:first], *own)
 
-    copy.__class__ = type(of.__name__, (of,), {"forward": forward, "__module__": of.__module__})
-    return copy
+    return forward
 
 
 def _clone_inputs(module: GraphModule, is_written: Sequence[bool]) -> None:

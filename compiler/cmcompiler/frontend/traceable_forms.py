@@ -34,11 +34,16 @@ def _each(name: str, tensors: Sequence[Tensor], *others: Any, **named: Any) -> l
     function = getattr(Tensor, _EACH_NAMES.get(plain, plain) + in_place)
     results = []
     for number, tensor in enumerate(tensors):
-        own = [each[number] if isinstance(each, list | tuple) else each for each in others]
+        own = [_at(each, number) for each in others]
+        keywords = {key: _at(each, number) for key, each in named.items()}
         if plain in ("addcmul", "addcdiv") and len(own) == 3:
-            named["value"] = own.pop()
-        results.append(function(tensor, *own, **named))
+            keywords["value"] = own.pop()
+        results.append(function(tensor, *own, **keywords))
     return results
+
+
+def _at(each: Any, number: int) -> Any:
+    return each[number] if isinstance(each, list | tuple) else each
 
 
 def _covariance(

@@ -127,6 +127,16 @@ def test_an_archive_that_changes_its_input(tmp_path: Path) -> None:
     torch.testing.assert_close(output, _Shifts(CHANGES["items"])(*given), rtol=0, atol=0)
 
 
+def test_a_forward_of_the_instance_is_given_copies() -> None:
+    net, own = nn.Identity(), _Shifts(CHANGES["items"])
+    net.forward = own.forward  # type: ignore[method-assign]
+    x, y = _samples()[:2]
+    module, _ = adapted(net, (x, y))
+    given = x.clone()
+    torch.testing.assert_close(module(given, y), own(x.clone(), y), rtol=0, atol=0)
+    torch.testing.assert_close(given, x, rtol=0, atol=0)
+
+
 def test_a_module_that_needs_nothing_is_left_as_it_is() -> None:
     net = _Net(torch.relu).eval()
     assert adapted(net, _samples()[:1]) == (net, ())

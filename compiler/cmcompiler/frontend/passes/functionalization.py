@@ -14,6 +14,7 @@ from torch.fx.node import map_arg
 
 from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.rewrites.control_flow import wrapped, write_out_parts
+from cmcompiler.frontend.rewrites.memory import bases, is_seen_elsewhere, is_view, is_write
 from cmcompiler.usercode import place_of_node
 
 _DERIVATIVES = {"_unwrap_for_grad", "_grad_increment_nesting", "_jvp_increment_nesting"}
@@ -73,9 +74,9 @@ def _refuse_writes(
     Args:
         constants: names of what the program does not compute, by the nodes that are it.
     """
-    views = {_base(node) for node in graph.nodes if _is_view(node) and not _is_write(node)}
+    views = {_base(node) for node in graph.nodes if is_view(node) and not is_write(node)}
     for node in graph.nodes:
-        written = _base(node) if _is_write(node) else None
+        written = _base(node) if is_write(node) else None
         if (name := constants.get(written)) is not None:
             if name in parameters:
                 raise Unsupported(
@@ -139,34 +140,13 @@ def _check_views(module: GraphModule) -> None:
         _ViewIsInvolved: what is written to an intermediate tensor is read by another view of it.
     """
     order = {node: number for number, node in enumerate(module.graph.nodes)}
-    views: dict[Node, list[Node]] = {}
     for node in module.graph.nodes:
-        if _is_view(node):
-            views.setdefault(_bases(node)[-1], []).append(node)
-    for node in module.graph.nodes:
-        if not _is_write(node) or not isinstance(node.args[0], Node):
+        if not is_write(node) or not isinstance(node.args[0], Node):
             continue
-        written = node.args[0]
-        base = _bases(written)[-1]
-        if base.op != "call_function" or _is_write(base):
-            continue
-        others = [view for view in (base, *views.get(base, ())) if view is not written]
-        for view in others:
-            is_own = written is not base and written in _bases(view)
-            # A view of the whole that is made later is one of the result.
-            is_new = written is base and order[view] > order[node]
-            if is_own or is_new or node in _bases(view):
-                continue
-            if any(order[user] > order[node] for user in view.users):
-                raise _ViewIsInvolved
-
-
-def _bases(node: Node) -> list[Node]:
-    """The node and the tensors that it is a view of, one of the other."""
-    chain = [node]
-    while _is_view(chain[-1]) and isinstance(chain[-1].args[0], Node):
-        chain.append(chain[-1].args[0])
-    return chain
+        base = bases(node)[-1]
+        is_own = base.op == "call_function" and not is_write(base)
+        if is_own and is_seen_elsewhere(node, order):
+            raise _ViewIsInvolved
 
 
 class _Writes:
@@ -195,12 +175,12 @@ class _Writes:
             if node.target is _CLONE and first in self._value:
                 self._input[node] = first
                 dead.append(node)
-            elif _is_write(node) and first in self._input:
+            elif is_write(node) and first in self._input:
                 target = self._input[node] = self._input[first]
                 self._value[target] = self._written(module, node)
                 self._count[target] += 1
                 dead.append(node)
-            elif _is_write(node) and (first in self._views or _base(first) in self._held()):
+            elif is_write(node) and (first in self._views or _base(first) in self._held()):
                 raise _ViewIsInvolved
             else:
                 self._note_view(node, first)
@@ -236,27 +216,15 @@ class _Writes:
         return self._value[self._input[node]] if node in self._input else node
 
     def _note_view(self, node: Node, viewed: Node | None) -> None:
-        if viewed in self._input and _is_view(node):
+        if viewed in self._input and is_view(node):
             self._views[node] = self._input[viewed], self._count[self._input[viewed]]
-        elif viewed in self._views and _is_view(node):
+        elif viewed in self._views and is_view(node):
             self._views[node] = self._views[viewed]
-
-
-def _is_write(node: Node) -> bool:
-    return isinstance(node.target, OpOverload) and node.target._schema.is_mutable
-
-
-def _is_view(node: Node) -> bool:
-    if not isinstance(node.target, OpOverload):
-        return False
-    return any(result.alias_info for result in node.target._schema.returns)
 
 
 def _base(node: Node | None) -> Node | None:
     """The tensor that a view refers to, or that a write returns."""
-    while node is not None and _is_view(node) and isinstance(node.args[0], Node):
-        node = node.args[0]
-    return node
+    return None if node is None else bases(node)[-1]
 
 
 def _form(node: Any) -> tuple[Any, ...]:

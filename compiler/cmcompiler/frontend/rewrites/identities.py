@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, cast
 
 import torch
-from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.editing import fake, replace
-from cmcompiler.frontend.rewrites.in_place import makes_view
+from cmcompiler.frontend.rewrites.memory import bases, is_write
 
 _ATEN = torch.ops.aten
 
@@ -27,6 +26,8 @@ DROPOUTS = {
 SAME = {_ATEN.detach.default, _ATEN.alias.default}
 """Operators that matter to derivatives alone."""
 CONVERSIONS = {_ATEN.to.dtype, _ATEN.to.device, _ATEN.to.dtype_layout, _ATEN.type_as.default}
+ALIASES = DROPOUTS | SAME | CONVERSIONS
+"""Operators whose results are their operands where they change nothing."""
 NEUTRAL = {
     _ATEN.add.Tensor: 0,
     _ATEN.sub.Tensor: 0,
@@ -39,17 +40,26 @@ ASSERTIONS = {_ATEN._assert_tensor_metadata.default}
 
 
 def remove_identities(module: GraphModule) -> None:
+    """Keeps copies where either tensor, or what it is a view of, is written to."""
     for node in list(module.graph.nodes):
         if node.target in ASSERTIONS:
             module.graph.erase_node(node)
-            continue
-        source = next(iter(node.args), None)
-        if isinstance(source, Node) and _is_identity(node, source):
-            same: Node | None = source
-        else:
-            same = _only_term(node)
-        if same is not None and not (_is_new(node) and (_is_written(node) or _is_written(same))):
+        elif node.target in ALIASES and (same := _same(node)) is not None:
             replace(node, same)
+    nodes = list(module.graph.nodes)
+    written = {bases(node)[-1] for node in nodes if is_write(node)}
+    for node in nodes:
+        same = None if node.target in ALIASES else _same(node)
+        if same is not None and written.isdisjoint((bases(node)[-1], bases(same)[-1])):
+            replace(node, same)
+
+
+def _same(node: Node) -> Node | None:
+    """A tensor with the same values as the result."""
+    source = next(iter(node.args), None)
+    if isinstance(source, Node) and _is_identity(node, source):
+        return source
+    return _only_term(node)
 
 
 def _only_term(node: Node) -> Node | None:
@@ -79,7 +89,7 @@ def remove_copies(module: GraphModule) -> None:
     A copy has a range of its own, in which a state would lose its 16 bits on the way to a buffer.
     """
     nodes = list(module.graph.nodes)
-    if any(_is_writing(node) for node in nodes):
+    if any(is_write(node) and node.target is not _ATEN.detach_.default for node in nodes):
         return
     for node in nodes:
         source = next(iter(node.args), None)
@@ -87,26 +97,6 @@ def remove_copies(module: GraphModule) -> None:
             continue
         if source.op == "call_function" and fake(source).stride() == fake(node).stride():
             replace(node, source)
-
-
-def _is_writing(node: Node) -> bool:
-    target = node.target
-    is_exempt = target is _ATEN.detach_.default
-    return isinstance(target, OpOverload) and target._schema.is_mutable and not is_exempt
-
-
-def _is_new(node: Node) -> bool:
-    """Whether the result has memory of its own, which a write to the operand leaves as it is."""
-    return node.target not in DROPOUTS | SAME | CONVERSIONS
-
-
-def _is_written(node: Node) -> bool:
-    """Whether an operator writes to the result, or to a view of it."""
-    return any(
-        _is_writing(user) or (makes_view(user) and _is_written(user))
-        for user in node.users
-        if user.args and user.args[0] is node
-    )
 
 
 def _is_identity(node: Node, source: Node) -> bool:

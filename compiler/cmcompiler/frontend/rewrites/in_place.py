@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import getitem
 from typing import Any
 
 import torch
 from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
+from cmcompiler.frontend.rewrites.memory import bases, is_seen_elsewhere
+
 
 def remove_in_place(module: GraphModule) -> None:
-    """Leaves writes to inputs, constants and views as they are: others may see those."""
+    """Leaves writes to inputs and constants, and what is seen through views, as they are."""
     order = {node: number for number, node in enumerate(module.graph.nodes)}
     for node in list(module.graph.nodes):
         operator = _without_writing(node, order)
@@ -29,10 +30,9 @@ def _without_writing(node: Node, order: Mapping[Node, int]) -> OpOverload | None
     if not isinstance(target, OpOverload) or not _writes(target):
         return None
     written = node.args[0]
-    if not isinstance(written, Node) or written.op != "call_function":
+    if not isinstance(written, Node) or bases(written)[-1].op != "call_function":
         return None
-    earlier = (user for user in written.users if order[user] < order[node])
-    if any(map(makes_view, (written, *earlier))):
+    if is_seen_elsewhere(node, order):
         return None
     packet: Any = getattr(torch.ops.aten, target._schema.name.removeprefix("aten::")[:-1], None)
     operator = getattr(packet, target._overloadname, None)
@@ -45,17 +45,3 @@ def _writes(operator: OpOverload) -> bool:
     written = [a for a in operator._schema.arguments if a.alias_info and a.alias_info.is_write]
     name = operator._schema.name
     return written == operator._schema.arguments[:1] and name.endswith("_") and "__" not in name
-
-
-def makes_view(node: Node) -> bool:
-    """Whether the result shares memory with an argument that it does not write to."""
-    if node.target is getitem:
-        (results,) = node.all_input_nodes
-        twins = [user for user in results.users if user.args == node.args]
-        return len(twins) > 1 or not isinstance(results.target, OpOverload) or makes_view(results)
-    if not isinstance(node.target, OpOverload):
-        return node.op == "call_function"
-    return any(
-        result.alias_info and not result.alias_info.is_write
-        for result in node.target._schema.returns
-    )

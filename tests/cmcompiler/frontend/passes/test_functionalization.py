@@ -50,6 +50,18 @@ def read_by_view(state: Tensor, x: Tensor) -> Tensor:
     return rows + 1
 
 
+def read_by_part(state: Tensor, x: Tensor) -> Tensor:
+    first, _ = state.split([1, 2], 1)
+    state.copy_(x)
+    return first + 1
+
+
+def by_part(state: Tensor, x: Tensor) -> Tensor:
+    _, last = state.unbind(0)
+    last.copy_(x[0])
+    return state + 1
+
+
 def changed_after(state: Tensor, x: Tensor) -> Tensor:
     y = x * 3
     state.copy_(y)
@@ -76,7 +88,7 @@ def without_gradients(state: Tensor, x: Tensor) -> Tensor:
     return state - x
 
 
-THROUGH_VIEWS = (by_view, read_by_view, changed_after, shifted)
+THROUGH_VIEWS = (by_view, by_part, read_by_view, read_by_part, changed_after, shifted)
 
 
 class Stateful(nn.Module):
@@ -135,6 +147,21 @@ def seen_by_another_view(x: Tensor) -> Tensor:
     return view * y[:, :2]
 
 
+def seen_by_a_part(x: Tensor) -> Tensor:
+    y = x * 2
+    part, whole = y.unbind(0)[0], y.view(-1)
+    y.mul_(3)
+    whole[0] += 1
+    return part * x
+
+
+def seen_by_a_view_of_it(x: Tensor) -> Tensor:
+    row = (x * 2)[0]
+    first = row[:1]
+    row.add_(1)
+    return first * row
+
+
 def normalised(x: Tensor) -> Tensor:
     y = nn.functional.batch_norm(x, torch.ones(3), torch.full((3,), 2.0), torch.ones(3))
     y[:, 0] = 0
@@ -142,7 +169,9 @@ def normalised(x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    "function", [assembled, seen_by_another_view, normalised], ids=lambda each: each.__name__
+    "function",
+    [assembled, seen_by_another_view, seen_by_a_part, seen_by_a_view_of_it, normalised],
+    ids=lambda each: each.__name__,
 )
 def test_views_of_intermediate_tensors_see_what_was_written(
     function: Callable[[Tensor], Tensor],

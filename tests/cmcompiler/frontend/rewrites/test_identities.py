@@ -41,14 +41,16 @@ def test_sums_of_one_term_go():
 
 
 class WrittenLater(nn.Module):
-    """Writes to what copies come from, to copies, and through views of both."""
+    """Writes to what copies come from, to copies, and through views of both or of what they are
+    views of.
+    """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = torch.relu(x)
-        before, halved = y * 1.0, y / 1
-        y[0] += 1
+        before, halved, row = y * 1.0, y / 1, y[0] + 0
+        y += 1
         halved.mul_(0.5)
-        return before + halved * y
+        return before + halved * y + row
 
 
 def test_copies_that_change_nothing_stay_where_tensors_are_written_to():
