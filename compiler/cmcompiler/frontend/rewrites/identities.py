@@ -9,20 +9,10 @@ from torch.fx import GraphModule, Node
 
 from cmcompiler.frontend.rewrites.constants import number_of
 from cmcompiler.frontend.rewrites.editing import fake, replace
-from cmcompiler.frontend.rewrites.memory import bases, is_write
+from cmcompiler.frontend.rewrites.memory import DROPOUTS, bases, is_write
 
 _ATEN = torch.ops.aten
 
-DROPOUTS = {
-    _ATEN.dropout.default,
-    _ATEN.dropout_.default,
-    _ATEN.alpha_dropout.default,
-    _ATEN.alpha_dropout_.default,
-    _ATEN.feature_dropout.default,
-    _ATEN.feature_dropout_.default,
-    _ATEN.feature_alpha_dropout.default,
-    _ATEN.feature_alpha_dropout_.default,
-}
 SAME = {_ATEN.detach.default, _ATEN.alias.default}
 """Operators that matter to derivatives alone."""
 CONVERSIONS = {_ATEN.to.dtype, _ATEN.to.device, _ATEN.to.dtype_layout, _ATEN.type_as.default}

@@ -5,8 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from operator import getitem
 
+import torch
 from torch._ops import OpOverload
 from torch.fx import Node
+
+_ATEN = torch.ops.aten
+
+DROPOUTS = {
+    _ATEN.dropout.default,
+    _ATEN.dropout_.default,
+    _ATEN.alpha_dropout.default,
+    _ATEN.alpha_dropout_.default,
+    _ATEN.feature_dropout.default,
+    _ATEN.feature_dropout_.default,
+    _ATEN.feature_alpha_dropout.default,
+    _ATEN.feature_alpha_dropout_.default,
+}
+"""Operators that return their operand in eval mode."""
+
+_UNDECLARED = DROPOUTS | {_ATEN.atleast_3d.default}
+"""Operators whose results share memory with their operands, which schemas do not say."""
 
 
 def is_write(node: Node) -> bool:
@@ -19,7 +37,9 @@ def is_view(node: Node) -> bool:
         return any(map(is_view, node.all_input_nodes))
     if not isinstance(node.target, OpOverload):
         return False
-    return any(result.alias_info for result in node.target._schema.returns)
+    return node.target in _UNDECLARED or any(
+        result.alias_info for result in node.target._schema.returns
+    )
 
 
 def bases(node: Node) -> list[Node]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from harness.rewriting import Function
-from torch import Tensor
+from torch import Tensor, nn
 
 from cmcompiler.frontend.rewrites.memory import bases, is_seen_elsewhere, is_write
 
@@ -37,6 +37,18 @@ def by_another_name(y: Tensor) -> Tensor:
     return values
 
 
+def by_a_dropout(y: Tensor) -> Tensor:
+    left = nn.functional.dropout1d(y[None], training=False)
+    y.mul_(3)
+    return left
+
+
+def by_more_dimensions(y: Tensor) -> Tensor:
+    cube = torch.atleast_3d(y)
+    y.mul_(3)
+    return cube
+
+
 def before_only(y: Tensor) -> Tensor:
     row = y[0] + 1
     y.mul_(3)
@@ -55,7 +67,14 @@ def other_result(y: Tensor) -> Tensor:
     return values + places
 
 
-SEEN = (by_a_view, by_the_whole, by_a_view_of_a_part, by_another_name)
+SEEN = (
+    by_a_view,
+    by_the_whole,
+    by_a_view_of_a_part,
+    by_another_name,
+    by_a_dropout,
+    by_more_dimensions,
+)
 UNSEEN = (before_only, by_a_copy, other_result)
 
 
