@@ -183,8 +183,8 @@ def test_bands_of_depthwise_layers_equal_the_reference(runtime: Runtime) -> None
     runtime.check(*bands())
 
 
-def test_a_cortex_m0_equals_the_reference(cortex_m0: Runtime) -> None:
-    cortex_m0.check(*bands(), *examples())
+def test_cores_without_dsp_equal_the_reference(without_dsp: Runtime) -> None:
+    without_dsp.check(*bands(), *examples())
 
 
 def test_pixels_of_depthwise_layers_equal_the_reference(runtime: Runtime) -> None:

@@ -89,8 +89,8 @@ def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
     runtime.check_plans(planned)
 
 
-def test_a_cortex_m0_equals_the_reference(cortex_m0: Runtime) -> None:
-    cortex_m0.check(*layers(np.random.default_rng(10)))
+def test_cores_without_dsp_equal_the_reference(without_dsp: Runtime) -> None:
+    without_dsp.check(*layers(np.random.default_rng(10)))
 
 
 def test_pairs_of_outputs_have_prices_of_their_own() -> None:

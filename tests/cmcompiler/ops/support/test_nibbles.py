@@ -138,6 +138,6 @@ def test_a_cortex_m7_equals_the_reference(cortex_m7: Runtime) -> None:
     cortex_m7.check(*linears(random), *convolutions(random))
 
 
-def test_a_cortex_m0_equals_the_reference(cortex_m0: Runtime) -> None:
+def test_cores_without_dsp_equal_the_reference(without_dsp: Runtime) -> None:
     random = np.random.default_rng(8)
-    cortex_m0.check(*linears(random), *convolutions(random), *short_layers(random))
+    without_dsp.check(*linears(random), *convolutions(random), *short_layers(random))

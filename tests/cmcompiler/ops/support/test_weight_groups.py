@@ -78,9 +78,9 @@ def test_every_runtime_equals_the_reference(runtime: Runtime) -> None:
     runtime.check(*linears(random), *convolutions(random))
 
 
-def test_a_cortex_m0_equals_the_reference(cortex_m0: Runtime) -> None:
+def test_cores_without_dsp_equal_the_reference(without_dsp: Runtime) -> None:
     random = np.random.default_rng(8)
-    cortex_m0.check(*linears(random), *convolutions(random))
+    without_dsp.check(*linears(random), *convolutions(random))
 
 
 @pytest.mark.parametrize("isa", Isa)
