@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from cmcompiler.errors import InvalidRequest, MissingPackage, Unsupported
+from cmcompiler.errors import InvalidRequest, MissingPackage
 from cmcompiler.frontend import job as records
 from cmcompiler.frontend.calibration import read_calibration
 from cmcompiler.frontend.call_sites import CallSite
@@ -28,6 +28,7 @@ from cmcompiler.frontend.job import ExportJob, ExportRecord
 from cmcompiler.frontend.late_imports import delay
 from cmcompiler.frontend.model import Model, Task
 from cmcompiler.frontend.outputs import MOST, ModelOutputs, run_on
+from cmcompiler.frontend.portability import refuse_lacking
 from cmcompiler.frontend.quantized import Quantized
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.quiet import quiet
@@ -113,9 +114,8 @@ class Exporter:
             with self._timed("compare", seconds), located(lines), unsupported(ITSELF):
                 model, real = prepared.model, prepared.quantized.real
                 fidelity = fidelity_of(lowered, real, model.samples, prepared.outputs.real)
-        if job.portable and lowered.lacking:
-            names = ", ".join(lowered.lacking)
-            raise Unsupported(f"ExecuTorch's runtime does not have {names}", "omit --portable")
+        if job.portable:
+            refuse_lacking(lowered.lacking)
         record = _record(job, prepared, lowered, fidelity, seconds | prepared.seconds)
         self.step("write")
         with _replaced(job.output) as folder:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
+from cmcompiler.errors import Unsupported
 from cmcompiler.frontend.lowering import lower_with_nodes
 from cmcompiler.frontend.portability import lacking
 from cmcompiler.frontend.quantization import quantize
@@ -24,3 +26,10 @@ def test_a_portable_program_keeps_to_the_runtimes_operators():
     assert own.float_operators == ()
     assert lower_with_nodes(portable, target).lacking == ()
     assert [left.operator for left in portable.float_operators] == ["aten.layer_norm.default"]
+
+
+@pytest.mark.parametrize("precision", ["8w16a", "4w16a", "16w16a"])
+def test_int16_activations_are_refused(precision: str) -> None:
+    x = (torch.ones(1, 8),)
+    with pytest.raises(Unsupported, match=r"does not have .*cmbuild::short_linear$"):
+        quantize(nn.Linear(8, 4), x, [x], is_portable=True, precision=[("*", precision)])

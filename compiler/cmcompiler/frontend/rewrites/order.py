@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 
 from torch.fx import GraphModule
 
+from cmcompiler.frontend.portability import refuse_lacking
 from cmcompiler.frontend.precision import Patterns
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.aliases import spell_aliases
@@ -147,11 +148,13 @@ def rewrite(
     for each in REWRITES:
         before = deepcopy(module) if is_portable else module
         each(module)
-        if is_portable and _lacks_portability(module):
+        if is_portable and any(_lacking(module)):
             module = before
     split_constant_batches(module, precision)
     make_short(module, precision)
-    if not is_portable:
+    if is_portable:
+        refuse_lacking(_lacking(module))
+    else:
         lengthen_probabilities(module)
         lengthen_spectra(module)
     module.graph.eliminate_dead_code()
@@ -159,11 +162,9 @@ def rewrite(
     return module
 
 
-def _lacks_portability(module: GraphModule) -> bool:
-    return any(
-        not QUANTIZED[node.target].is_portable
-        for node in module.graph.nodes
-        if node.op == "call_function"
-        and str(node.target).startswith("cmbuild.")
-        and node.target in QUANTIZED
-    )
+def _lacking(module: GraphModule) -> Iterator[str]:
+    """Names of operators in a graph that ExecuTorch's runtime lacks once they are quantised."""
+    for node in module.graph.nodes:
+        is_own = node.op == "call_function" and str(node.target).startswith("cmbuild.")
+        if is_own and node.target in QUANTIZED and not QUANTIZED[node.target].is_portable:
+            yield node.target._schema.name
