@@ -303,7 +303,7 @@ def _extend(
             [
                 resolution.extend(part, each, given, without=without)
                 for each in last
-                if part.result(each).users
+                if each.op == "call_function" and part.result(each).users
             ]
         )
         for without in (LAYERS, ())

@@ -126,3 +126,20 @@ def test_inputs_that_hold_nan_are_refused_by_name() -> None:
     samples = [(torch.ones(1, 4),), (torch.tensor([[1, torch.nan, 2, 3]]),)]
     with pytest.raises(InvalidRequest, match="calibration sample 2: input holds NaN"):
         prepare(nn.ReLU(), samples[0], samples)
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [torch.nan_to_num, lambda x: torch.where(x.isnan(), 0.0, x), lambda x: x.where(x > 0, 0.5)],
+    ids=["nan_to_num", "isnan", "where"],
+)
+def test_inputs_are_read_in_float_where_their_nan_is_replaced(replaced) -> None:
+    class Replacing(nn.Module):
+        def forward(self, x):
+            return replaced(x) * 2
+
+    x = (torch.tensor([[1, torch.nan, 2, 3]]),)
+    graph = prepare(Replacing().eval(), x, [x]).graph.graph
+    (given,) = (node for node in graph.nodes if node.op == "placeholder")
+    assert given.users
+    assert all(user.op == "call_function" for user in given.users)
