@@ -69,6 +69,10 @@ _SEEN = {
         "begin with a tensor, as torch.zeros((), dtype=torch.int64)",
     ),
     REPLACED_DATA: (REPLACED_DATA, "give the result a name of its own"),
+    "output of a function that returns multiple views": (
+        "a part that unbind, chunk or split returns is written in place",
+        "write into a slice: y[:, :4] += 1; or give the result a name of its own",
+    ),
     "functions with out=... arguments": (
         "an operator writes its result to out=",
         "assign what it returns",

@@ -17,7 +17,7 @@ from cmcompiler.frontend.hints import OWN
 from cmcompiler.frontend.quantized_op import QUANTIZED
 from cmcompiler.frontend.rewrites.channels import LAYERS
 from cmcompiler.frontend.rewrites.constants import value_of
-from cmcompiler.frontend.rewrites.editing import named_arguments
+from cmcompiler.frontend.rewrites.editing import fake, named_arguments
 from cmcompiler.usercode import is_library, module_place, shown
 
 _aten = torch.ops.aten
@@ -48,8 +48,10 @@ _PUT_ELSEWHERE = {
     "diagonal_scatter": "choose with torch.where(torch.eye(n, dtype=torch.bool), values, x)",
     "as_strided_scatter": "choose with torch.where and a mask, as of torch.eye for a diagonal",
     "fill_diagonal_": "choose with torch.where and a mask, as of torch.eye for a diagonal",
+    "set": "write the numbers: buffer.copy_(x)",
 }
 """Operators that write numbers where no slice or index says, and what does the same."""
+_SUMS = {"sum", "mean", "prod"}
 _MASKED = "keep the size and multiply by the mask, or choose with torch.where"
 _SIZED = {
     "repeat_interleave": "index with constant places: x[:, places], with "
@@ -65,67 +67,83 @@ def refuse(graph: GraphModule, call_sites: Mapping[str, CallSite]) -> None:
     """
     Raises:
         Unsupported: sizes or weights depend on values, something uses the indices of a pool whose
-            windows differ, factors matrices, draws random numbers, is sparse or complex, or has
-            weights that are empty or not finite.
+            windows differ, normalises by a batch to keep its statistics, sums no elements, factors
+            matrices, draws random numbers, is sparse or complex, or has weights that are empty or
+            not finite.
     """
     for node in graph.graph.nodes:
         value = node.meta.get("val")
         sizes = value.shape if isinstance(value, Tensor) else ()
         place = place_of(node, call_sites)
+        name = operator_name(node) if node.op == "call_function" else ""
         if any(isinstance(size, torch.SymInt) for size in sizes):
             raise Unsupported(
-                f"{place}the size of the result of {operator_name(node)} depends on values",
-                _SIZED.get(operator_name(node), _MASKED),
+                f"{place}the size of the result of {name} depends on values",
+                _SIZED.get(name, _MASKED),
             )
         if node.target in _POOLS and any(user.args[1] and user.users for user in node.users):
             raise Unsupported(
-                f"{place}the indices of {operator_name(node)} are used, whose windows differ",
+                f"{place}the indices of {name} are used, whose windows differ",
                 "pool without padding and ceil_mode, to sizes that divide the image's, "
                 "or upsample: torch.nn.Upsample",
             )
         if node.target in _CONVOLUTIONS and value_of(node.args[1]) is None:
             raise Unsupported(
-                f"{place}the weights of {operator_name(node)} depend on inputs",
+                f"{place}the weights of {name} depend on inputs",
                 "multiply with torch.matmul, as with torch.nn.functional.unfold or fold",
             )
         if node.target in LAYERS and 0 in node.args[1].meta["val"].shape:
             raise Unsupported(
-                f"{place}{operator_name(node)} has no channels: its weights are empty",
+                f"{place}{name} has no channels: its weights are empty",
                 "leave the layer out, or give it a channel",
             )
+        _refuse_statistics(node, name, place)
         if _is_foreign(node):
             raise Unsupported(f"{place}no kernel for {node.target._schema.name}", OWN)
-        if operator_name(node) in _FACTORISATIONS:
+        if name in _FACTORISATIONS:
             raise Unsupported(
-                f"{place}{operator_name(node)} of values: boards neither solve nor factor matrices",
+                f"{place}{name} of values: boards neither solve nor factor matrices",
                 "do it before the model, or write out the formula, as for a matrix of 2×2",
             )
-        if operator_name(node) in _PUT_ELSEWHERE and node.users:
-            name = operator_name(node)
+        if name in _PUT_ELSEWHERE and node.users:
             raise Unsupported(f"{place}no kernel for {name}", _PUT_ELSEWHERE[name])
         if node.users and _draws(node):
             raise Unsupported(
-                f"{place}{operator_name(node)} draws random numbers in each run",
+                f"{place}{name} draws random numbers in each run",
                 "write F.dropout(x, training=self.training)"
-                if "dropout" in operator_name(node)
+                if "dropout" in name
                 else "give the random numbers to the model as another input",
             )
         if isinstance(value, Tensor) and value.layout is not torch.strided:
-            raise Unsupported(
-                f"{place}the result of {operator_name(node)} is sparse", "keep it dense"
-            )
+            raise Unsupported(f"{place}the result of {name} is sparse", "keep it dense")
         is_complex = isinstance(value, Tensor) and value.is_complex()
         if is_complex and any(user.op == "output" for user in node.users):
             raise Unsupported(
-                f"{place}the result of {operator_name(node)} is complex",
+                f"{place}the result of {name} is complex",
                 "return its parts as real numbers: torch.view_as_real",
             )
         if node.target in {*LAYERS, _aten.embedding.default} and not _is_finite(node):
-            name = operator_name(node)
             raise Unsupported(
                 f"{place}the weights of {name} are not finite: inf or NaN is among them",
                 "train again, or replace them: torch.nan_to_num",
             )
+
+
+def _refuse_statistics(node: Node, name: str, place: str) -> None:
+    """
+    Raises:
+        Unsupported: a batch norm keeps the statistics of its batch, or a sum has no elements.
+    """
+    if node.target is _aten.batch_norm.default and named_arguments(node)["training"]:
+        raise Unsupported(
+            f"{place}batch_norm in training mode writes its running statistics",
+            "call eval() on the layer; or keep none: track_running_stats=False",
+        )
+    if name in _SUMS and 0 in fake(node.all_input_nodes[0]).shape:
+        raise Unsupported(
+            f"{place}{name} of no elements",
+            "leave it out, or write its value: x.new_zeros(shape)",
+        )
 
 
 def _is_foreign(node: Node) -> bool:

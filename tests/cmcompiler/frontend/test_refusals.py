@@ -14,10 +14,11 @@ from torch import nn
 from cmcompiler import api
 from cmcompiler.errors import CompilerError, Unsupported
 from cmcompiler.frontend.adaptation import adapted
+from cmcompiler.frontend.preparation import prepare
 from cmcompiler.usercode import shown
 
 FOLDER = Path(__file__).parents[2] / "data"
-GALLERIES = ("bad_modules", "bad_calls", "bad_hosts")
+GALLERIES = ("bad_modules", "bad_calls", "bad_hosts", "bad_writes")
 EXPECTED = {name: tomllib.loads((FOLDER / f"{name}.toml").read_text()) for name in GALLERIES}
 
 
@@ -92,3 +93,12 @@ def test_an_error_of_the_compiler_itself_is_one_line(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("cmcompiler.frontend.preparation.hold_ranges", broken)
     with pytest.raises(Unsupported, match=r": the compiler cannot take this model: KeyError: 1$"):
         api.compile(nn.Linear(2, 2), torch.ones(1, 2))
+
+
+def test_an_input_may_have_the_name_of_an_operator_that_is_refused() -> None:
+    class Named(nn.Module):
+        def forward(self, det, set):
+            return det + set
+
+    module, x = Named().eval(), torch.ones(1, 8)
+    assert prepare(module, (x, x), [(x, x)]).float_operators == ()

@@ -18,6 +18,8 @@ from cmcompiler.frontend.rewrites.traced import Rule, Traced, apply_rules
 _ATEN = torch.ops.aten
 
 _JOINING = {_ATEN.cat.default, _ATEN.stack.default, _ATEN.where.self}
+_CHOICES = {_ATEN.where.ScalarSelf, _ATEN.where.ScalarOther}
+"""Operators on one tensor and a number, which may be a fraction."""
 _SUMS = {
     *(_ATEN.add.Tensor, _ATEN.sub.Tensor, _ATEN.div.Tensor, _ATEN.pow.Tensor_Tensor),
     *(_ATEN.maximum.default, _ATEN.minimum.default, _ATEN.cat.default, _ATEN.stack.default),
@@ -43,9 +45,11 @@ def _promoted(node: Node) -> torch.dtype | None:
     target = node.target
     if not isinstance(target, OpOverload) or target._schema.is_mutable:
         return None
-    if torch.Tag.pointwise not in target.tags and target not in _JOINING:
+    if torch.Tag.pointwise not in target.tags and target not in _JOINING | _CHOICES:
         return None
     kinds = {each.meta["val"].dtype for each in node.all_input_nodes if _is_tensor(each)}
+    if target in _CHOICES:
+        kinds.add(fake(node).dtype)
     floats = {kind for kind in kinds if kind.is_floating_point}
     return floats.pop() if len(floats) == 1 < len(kinds) else None
 

@@ -64,3 +64,17 @@ def test_integers_are_numbers_among_numbers(function):
     x = torch.tensor([[0.5, -1.0, 3.0], [2.0, 2.5, -0.25]])
     graph = rewritten(Function(function), x, by=spell_integers, tolerance=0)
     assert "aten.to.dtype" in targets(graph)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_integers_are_numbers_beside_a_fraction(dtype):
+    for function in (lambda x: torch.where(x > 0, x, 0.5), lambda x: torch.where(x > 0, 0.5, x)):
+        graph = rewritten(Function(function), NUMBERS.to(dtype), by=spell_integers, tolerance=0)
+        assert "aten.to.dtype" in targets(graph)
+    graph = rewritten(
+        Function(lambda x: torch.where(x > 0, x, 5)),
+        NUMBERS.to(dtype),
+        by=spell_integers,
+        tolerance=0,
+    )
+    assert "aten.to.dtype" not in targets(graph)
