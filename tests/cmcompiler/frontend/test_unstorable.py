@@ -54,7 +54,7 @@ class Masked(nn.Module):
     """Numbers that are asked for stay in integers, also if a row has no others."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.softmax(x.masked_fill(x > -0.5, -torch.inf), -1)
+        return torch.softmax(x.masked_fill(x > -0.45, -torch.inf), -1)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,8 @@ class Masked(nn.Module):
 )
 def test_right_in_the_end(network: nn.Module, is_float: bool) -> None:
     torch.manual_seed(0)
-    samples = [torch.randn(2, 8).clamp(-2, 2) for _ in range(8)]
+    # A step of int8 is less than what is between a sample and the limit of a mask.
+    samples = [torch.randn(2, 8).clamp(-2, 2).round(decimals=1) for _ in range(8)]
     compiled = api.compile(network, samples[0], samples)
     assert (compiled.fidelity.faithful, compiled.fidelity.unpaired) == (True, ())
     assert any("where others replace them" in (p.reason or "") for p in compiled.placement) is (
